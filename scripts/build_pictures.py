@@ -8,6 +8,7 @@ Python package playwright. Pictures in BY_HAND need data, weights or hours that 
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -70,7 +71,7 @@ class Studio:
         page.wait_for_load_state("networkidle")
         page.add_style_tag(content=".top, .tools, .modebar { display: none !important }")
         boxes = [page.locator(name).first.bounding_box() for name in (first, last or first)]
-        top = boxes[0]["y"] if first != "body" else 0
+        top = max(boxes[0]["y"] - 14, 0)
         bottom = min(boxes[1]["y"] + boxes[1]["height"] + 14, top + height)
         clip = {"x": 0, "y": top, "width": width, "height": bottom - top}
         content: bytes = page.screenshot(full_page=True, clip=clip)
@@ -128,23 +129,23 @@ def shifts(studio: Studio) -> bytes:
         "shifts", "fit", "emoji_pool.csv", "--id", "id_noto,id_fluent_ink", "--ood", shifted, "--group", "group",
         "--fit-on", "group != noto-grey", "--out", "emoji-fit",
     )  # fmt: skip
-    return studio.page("emoji-fit/report.html", "#shifts", "#shifts .plot")
+    return studio.page("emoji-fit/report.html", "#shifts-title", "#shifts .plot")
 
 
 def axes(studio: Studio) -> bytes:
     studio.unseen("report", "--published", "--out", "axes.html")
-    return studio.page("axes.html", "#ranks", "#ranks .plot", width=1440)
+    return studio.page("axes.html", "#ranks-title", "#ranks .plot", width=1440)
 
 
 def leaderboard(studio: Studio) -> bytes:
     studio.unseen("leaderboard", "--out", "leaderboard.html")
-    return studio.page("leaderboard.html", "#ranking", height=560)
+    return studio.page("leaderboard.html", "#ranking-title", "#ranking", height=560)
 
 
 def tasks(studio: Studio) -> bytes:
     words = ("--backbone", "demo:supervised", "--backbone", "demo:simclr", "--datasets", "digits")
     studio.unseen("tasks", *words, "--out", "tasks-run", made="tasks-run/report.html")
-    return studio.page("tasks-run/report.html", "#few-shot", "#few-shot .plot")
+    return studio.page("tasks-run/report.html", "#few-shot-title", "#few-shot .plot")
 
 
 def dense(studio: Studio) -> bytes:
@@ -172,24 +173,25 @@ def own_code(studio: Studio) -> bytes:
     code = ("--probe", "nearest_mean.py", "--metric", "worst_class.py", "--protocol", "cog-v2-short", "--seeds", "1")
     features = ("--features", "demo-run/features/supervised", "--backbone", "supervised")
     studio.unseen("concepts", *features, *words, *code, "--out", "code-run", made="code-run/report.html")
-    return studio.page("code-run/report.html", "#own-code")
+    return studio.page("code-run/report.html", "#own-code-title", "#own-code")
 
 
 def own_concepts(studio: Studio) -> bytes:
     """Drawings with levels of their own: 14 seen classes, and five levels of 14."""
     from unseen.images.drawings import category_drawings, concepts, seen_concepts
+    from unseen.ontology.wordnet import wordnet
 
-    seen = sorted(concepts()[wnid] for wnid in seen_concepts())[:14]
-    others = sorted(set(concepts().values()) - {concepts()[wnid] for wnid in seen_concepts()})[:70]
+    called = {name: wnid for wnid, name in concepts().items()}
+    trained = {concepts()[wnid] for wnid in seen_concepts()}
+    seen, others = sorted(trained)[:14], sorted(called.keys() - trained)[:80]
     for name in (*seen, *others):
         folder = studio.work / "own-drawings" / name
         folder.mkdir(parents=True, exist_ok=True)
         for number, pixels in enumerate(category_drawings()[name][:60]):
             Image.fromarray(pixels).save(folder / f"{number}.png")
-    names = ", ".join(f'"{name}"' for name in seen)
-    (studio.work / "own-drawings.toml").write_text(
-        f'images = "own-drawings"\nseen = [{names}]\nlevels = 5\ntest = 15\n'
-    )
+    senses = "\n".join(f'"{name}" = "{wordnet().synset(called[name]).name}"' for name in (*seen, *others))
+    facts = f'images = "own-drawings"\nseen = {json.dumps(seen)}\nlevels = 5\nsize = 14\ntest = 15\n'
+    (studio.work / "own-drawings.toml").write_text(f"{facts}[concepts]\n{senses}\n")
     networks = [word for name in ("supervised", "simclr", "untrained") for word in ("--backbone", f"demo:{name}")]
     words = ("--preprocessing", "own", "--protocol", "cog-v2-short", "--shots", "all", "--seeds", "3")
     out = ("--out", "own-drawings-run")
@@ -219,7 +221,9 @@ def reduced(content: bytes) -> bytes:
     if image.width > WIDTH:
         image = image.resize((WIDTH, round(image.height * WIDTH / image.width)), Image.Resampling.LANCZOS)
     out = BytesIO()
-    image.quantize(COLOURS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    # Median cut, the default, gives small points the colour of larger areas.
+    method = Image.Quantize.MAXCOVERAGE
+    image.quantize(COLOURS, method=method, kmeans=1, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
     return out.getvalue()
 
 

@@ -65,7 +65,8 @@ def as_page(notebook: Notebook, name: str) -> tuple[str, dict[str, bytes]]:
             if "image/png" in data:
                 file = f"{name}-{len(pictures) + 1}.png"
                 pictures[file] = base64.b64decode(data["image/png"])
-                parts.append(f"![{''.join(data['text/plain'])}]({file})")
+                title = re.search(r"'(.+?)'", "".join(data["text/plain"]))
+                parts.append(f"![{title[1] if title else 'Figure of the code above'}]({file})")
             elif "text/html" in data:
                 parts.append(f"<div>{_plain_table(''.join(data['text/html']))}</div>")
             else:

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
+from unseen.cli.extract import _patches
+from unseen.errors import UserError
 from unseen.features.store import MANIFEST, read_store
 
 Unseen = Callable[..., Any]
@@ -217,3 +219,10 @@ def test_a_name_is_in_the_store_but_not_in_its_key(unseen: Unseen, backbone: str
         assert about["name"] == name
         keys[name] = about["key"]
     assert keys["mine"] == keys["other"] != keys["plain"]
+
+
+def test_numbers_of_patches() -> None:
+    assert [_patches(text) for text in (None, "all", "100")] == [False, True, 100]
+    for wrong in ("0", "-3", "some"):
+        with pytest.raises(UserError, match="--patches takes a number"):
+            _patches(wrong)

@@ -265,7 +265,7 @@ def test_a_constant_at_the_end_of_the_grid_is_said(unseen: Unseen, tmp_path: Pat
         (("--protocol", "ericsson"), "--protocol must be one of ericsson-2021, ericsson-2021-exact"),
         (("--images", "nowhere"), "nowhere: no such folder"),
         (("--imagenet-top1", 75, "--imagenet-top1", 76), "2 numbers for 1 backbone"),
-        (("--imagenet-top1", 0), "between 1 and 100, not 0"),
+        (("--imagenet-top1", 0), "from 1 to 100, not 0"),
         (("--imagenet-top1", 0.75), "did you mean 75?"),
         (("--features", "x", "--images", "y"), "not both"),
     ],

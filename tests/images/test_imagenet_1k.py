@@ -103,7 +103,7 @@ def test_what_is_missing_is_said(flat: Path) -> None:
         imagenet_1k(flat, split="train")
     with pytest.raises(UserError, match="no split 'vall'; did you mean val"):
         imagenet_1k(flat, split="vall")
-    with pytest.raises(UserError, match="several splits; choose one"):
+    with pytest.raises(UserError, match="several splits; choose one .*val"):
         open_images(flat)
     (flat / "truth.txt").write_text("n01751748\nsnake\n")
     with pytest.raises(UserError, match=r"no synset id for the image ILSVRC2012_val_00000002\.JPEG \('snake'"):
@@ -111,6 +111,15 @@ def test_what_is_missing_is_said(flat: Path) -> None:
     (flat / "truth.txt").write_text("n01751748\nn01751748\n")
     with pytest.raises(UserError, match=r"image ILSVRC2012_val_00000003\.JPEG \(nothing"):
         imagenet_1k(flat, split="val", truth=flat / "truth.txt")
+
+
+def test_a_folder_with_training_and_test_images(tmp_path: Path) -> None:
+    for split, image in (("train", "1.png"), ("test", "2.png")):
+        (tmp_path / split / "cat").mkdir(parents=True)
+        (tmp_path / split / "cat" / image).touch()
+    with pytest.raises(UserError, match="train or test$"):
+        open_images(tmp_path)
+    assert [entry.id for entry in open_images(tmp_path, split="test").entries] == ["cat/2.png"]
 
 
 def test_numbers_beyond_the_development_kit_are_refused(flat: Path) -> None:

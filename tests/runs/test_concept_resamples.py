@@ -46,7 +46,8 @@ def test_concepts_weigh_as_many_images_as_they_have() -> None:
 def test_the_drop_draws_the_concepts_of_both_domains_independently() -> None:
     """Shared draws would take the equal accuracies of these two domains for a drop that is sure to the last digit."""
     images, correct = np.full(50, 20), RNG.integers(0, 21, (1, 50))
-    found = drop_intervals([*hits("a", "seen", correct, images), *hits("a", "l1", correct, images)], "seen")
+    both = [*hits("a", "seen", correct, images), *hits("a", "l1", correct, images)]
+    found = drop_intervals(resample(both), both, "seen")
     picks = RNG.integers(0, 50, (2, 20_000, 50))
     ends = np.quantile((correct[0][picks[0]] - correct[0][picks[1]]).mean(axis=1) / 20, [0.025, 0.975])
     drop = found["a", "l1", "all"]
@@ -62,7 +63,7 @@ def test_differences_are_those_of_the_paired_comparison() -> None:
     counts = right.reshape(2, 3, concepts, each).sum(axis=-1)
     images = np.full(concepts, each)
     both = [*hits("a", "l1", counts[0], images), *hits("b", "l1", counts[1], images)]
-    found = difference_intervals(both, [("a", "b")])["a", "b", "l1", "all"]
+    found = difference_intervals(resample(both), [("a", "b")])["a", "b", "l1", "all"]
     expected = paired_difference(right[0], right[1], labels, flips=10).accuracy
     ends = (found.value, found.low, found.high)
     assert ends == pytest.approx((expected.value, expected.low, expected.high))
@@ -71,6 +72,6 @@ def test_differences_are_those_of_the_paired_comparison() -> None:
 def test_other_concepts_or_seeds_are_not_compared() -> None:
     images, correct = np.full(5, 20), RNG.integers(0, 21, (2, 5))
     other = [*hits("a", "l1", correct, images), *hits("b", "l1", correct, images, "other")]
-    assert difference_intervals(other, [("a", "b")]) == {}
+    assert difference_intervals(resample(other), [("a", "b")]) == {}
     fewer = [*hits("a", "seen", correct[:1], images), *hits("a", "l1", correct, images)]
-    assert drop_intervals(fewer, "seen") == {}
+    assert drop_intervals(resample(fewer), fewer, "seen") == {}

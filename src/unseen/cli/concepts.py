@@ -197,6 +197,8 @@ def concepts(
     """
     mode = chosen_mode({"--finetune": finetune, "--label-noise": label_noise, "--check": check})
     refuse_options(context, MODES, mode)
+    if not mode and features is None and not backbone:  # before PyTorch is imported
+        raise UserError("no backbone was given; name one (--backbone), or give its features (--features)")
     from unseen.runs.parts import parse_part
 
     share = parse_part(part)
@@ -246,8 +248,6 @@ def concepts(
     ids = [BACKBONE] if check else backbone or []
     if features is not None:
         request = request_of_features(asked, features, ids, watch, regroup=regroup, published=check)
-    elif not ids:
-        raise UserError("no backbone was given; name one (--backbone), or give its features (--features)")
     else:
         settings = extraction.settings(means.workers, share)
         loaded = loading.load(ids, preprocessing, settings.device)

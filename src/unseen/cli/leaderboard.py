@@ -29,7 +29,11 @@ def leaderboard(
         str, typer.Option(help="Training images per concept: 1, 2, 4, 8, 16, 32, 64, 128 or all.")
     ] = "all",
     category: Annotated[
-        list[str] | None, typer.Option(help="Show only the models of this category, and yours; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Show only yours and the models of this category: reference, architecture, self-supervision, "
+            "regularization or web data; may be repeated."
+        ),
     ] = None,
     by: Annotated[
         str,

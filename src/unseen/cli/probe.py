@@ -46,6 +46,9 @@ def probe(
     as_json: Json = False,
 ) -> None:
     """Train and test a probe on your own features. Default: logistic regression with searched hyper-parameters."""
+    for path in (train, test):  # before PyTorch is imported
+        if not path.exists():
+            raise UserError(f"{path}: no such file or folder")
     if kind != "logistic":
         refuse_logistic_options(kind, sequential=sequential, keep=keep is not None, workers=workers is not None)
         return probe_by_name(

@@ -226,6 +226,8 @@ def tasks(
     both = dense and finetune and not (saliency or invert)
     mode = "--dense --finetune" if both else chosen_mode(asked)
     refuse_options(context, MODES, mode)
+    if not mode and not backbone and features is None:  # before PyTorch is imported
+        raise UserError("no backbone was given; name one (--backbone), or give its features (--features)")
     from unseen.runs.parts import parse_part
 
     check_writable(out)
@@ -345,8 +347,6 @@ def _probing(
         if limit is not None:
             raise UserError("--limit applies to images, not to features (--features)")
         return TaskRequest(find_task_features(features, names, ids), protocol, top1)
-    if not ids:
-        raise UserError("no backbone was given; name one (--backbone), or give its features (--features)")
     settings = make_settings()
     load = partial(loading.load, ids, "published", settings.device)
     return request_of_images(names, images, load, settings, protocol, limit=limit, percents=percents)

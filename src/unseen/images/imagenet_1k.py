@@ -23,7 +23,7 @@ from unseen.images.tars import images_in, is_image, open_plain_tar
 from unseen.words import whole_number
 
 VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(?P<number>[0-9]{8})\.[A-Za-z]+")
-SPLITS = {"train": ("train",), "val": ("val", "validation")}
+SPLITS = {"train": ("train",), "val": ("val", "validation"), "test": ("test",)}
 KAGGLE_TRUTH = "LOC_val_solution.csv"
 DEVKIT_TRUTH = "ILSVRC2012_validation_ground_truth.txt"
 TRUTH_NAMES = (KAGGLE_TRUTH, "imagenet_2012_validation_synset_labels.txt", DEVKIT_TRUTH)
@@ -37,14 +37,15 @@ def imagenet_1k(
     """The training or validation images below `root`.
 
     Args:
-        split: "train" or "val"; required.
+        split: "train", "val" or, of folders that are not ImageNet's, "test"; required.
         truth: the classes of flat validation images; by default searched for nearby. See `read_truth`.
         cache, watch: see `imagenet_tars`.
     """
     if split is None:
-        raise UserError(f"{root}: has images of several splits; choose one (split), train or val")
+        there = [name for name, folders in SPLITS.items() if any((root / folder).is_dir() for folder in folders)]
+        raise UserError(f"{root}: has several splits; choose one (--split): {' or '.join(there or ['train', 'val'])}")
     if split not in SPLITS:
-        raise UserError(f"{root}: no split '{split}'{did_you_mean(split, SPLITS)}; there are train and val")
+        raise UserError(f"{root}: no split '{split}'{did_you_mean(split, SPLITS)}; there are {', '.join(SPLITS)}")
     place = _find(root, split)
     if split == "val" and is_flat_validation(place):
         return flat_validation(place, truth=truth, cache=cache, watch=watch)

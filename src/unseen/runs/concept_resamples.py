@@ -4,7 +4,7 @@ All are from the same crossed bootstrap (`unseen.metrics.resampling.interval_ove
 of one quantity agrees with what it shows of another.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -83,25 +83,28 @@ def resampled(correct: NDArray[np.integer], images: NDArray[np.integer], stream:
     return np.asarray(right / every)
 
 
-def drop_intervals(hits: Sequence["ConceptHits"], seen: str) -> dict[Cell, Interval]:
+def drop_intervals(cells: Mapping[Cell, Resampled], hits: Iterable["ConceptHits"], seen: str) -> dict[Cell, Interval]:
     """Accuracy on each other domain minus that on the seen concepts, a difference in [-1, 1].
 
     The concepts of both domains are drawn independently, as no concept is in both.
+
+    Args:
+        cells: all accuracies, resampled.
+        hits: what they are from; of these, the seen domain is resampled once more.
     """
     base = resample((each for each in hits if each.domain == seen), stream=1)
     drops: dict[Cell, Interval] = {}
-    for cell, own in resample(each for each in hits if each.domain != seen).items():
+    for cell, own in cells.items():
         start = base.get((cell[0], seen, cell[2]))
-        if start and start.seeds == own.seeds:
+        if cell[1] != seen and start and start.seeds == own.seeds:
             drops[cell] = percentile_interval(own.value - start.value, own.drawn - start.drawn)
     return drops
 
 
 def difference_intervals(
-    hits: Sequence["ConceptHits"], pairs: Iterable[tuple[str, str]]
+    cells: Mapping[Cell, Resampled], pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str, str, str], Interval]:
     """(first, second, domain, shots) → accuracy of the first backbone minus that of the second on the same concepts."""
-    cells = resample(hits)
     places = dict.fromkeys((domain, shots) for _, domain, shots in cells)
     differences: dict[tuple[str, str, str, str], Interval] = {}
     for first, second in pairs:

@@ -95,7 +95,8 @@ def test_error_bars_are_intervals_over_concepts_where_they_are_known(show: Show)
         for seed in range(3)
     ]
     page = show(replace(usual(), concept_hits=hits))
-    drop, accuracy = drop_intervals(hits, "d0")["alpha", "d1", "all"], resample(hits)["alpha", "d1", "all"].interval
+    cell = ("alpha", "d1", "all")
+    drop, accuracy = drop_intervals(resample(hits), hits, "d0")[cell], resample(hits)[cell].interval
     assert bars(page, "alpha") == pytest.approx([0, 100 * drop.high + 5, 0], abs=1e-3)  # L2 falls by 10 for all seeds
     page.get_by_text("Absolute", exact=True).click()
     assert bars(page, "alpha")[1:] == pytest.approx([100 * accuracy.high - 75, 1], abs=1e-3)

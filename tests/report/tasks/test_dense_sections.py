@@ -108,7 +108,7 @@ def test_a_training_on_all_data_stands_beside_the_14_models_with_units() -> None
     [
         (made(trained("upernet", short="-short")), "ericsson-2021-segmentation-short"),
         (made(trained("upernet"), missing=5000), "15,210 training images, not 20,210"),
-        (made(probed("ade20k", "classes", [0.5] * 150)), "probes no patches"),
+        (made(probed("ade20k", "classes", [0.5] * 150)), "does not probe patches"),
     ],
 )
 def test_what_does_not_compare_says_why_in_the_line_of_its_table(page: TaskPage, why: str) -> None:

@@ -67,11 +67,11 @@ def test_the_papers_settings_and_what_is_refused(request_: FinetuneRequest, tmp_
     protocol = replace(request_, steps=STEPS, batch=512).protocol(3e-5)
     assert (protocol.decay, protocol.warmup, protocol.clip, protocol.batch) == (0.1, 500, 1.0, 24)
     (tmp_path / "rate-0.003.safetensors").write_bytes(b"")
-    with pytest.raises(UserError, match="of another fine-tuning"):
+    with pytest.raises(UserError, match="from another fine-tuning"):
         finetune_zero_shot(request_, tmp_path)
     for changes, message in (
-        ({"plan": replace(request_.plan, head="own")}, "starts from a zero-shot head"),
-        ({"plan": replace(request_.plan, classes="cifar-10")}, "3 of its classes are none of the classifier's: blue"),
+        ({"plan": replace(request_.plan, head="own")}, "needs a zero-shot head"),
+        ({"plan": replace(request_.plan, classes="cifar-10")}, "no outputs for 3 of its classes: blue"),
         ({"rates": (1e-4, 1e-4)}, "each once"),
     ):
         with pytest.raises(UserError, match=message):

@@ -43,12 +43,12 @@ def test_two_calls_fill_one_table(root: Path, tmp_path: Path) -> None:
     assert [(line["column"], line["test_set"], line["images"]) for line in facts] == [
         ("val", "val", "24"), ("imagenet-r", "imagenet-r", "15"), ("val-on-imagenet-r-classes", "val", "12"),
     ]  # fmt: skip
-    assert not [sentence for sentence in watch.told if "takes the place" in sentence]  # the same accuracy as before
+    assert not [sentence for sentence in watch.told if "replaces a row" in sentence]  # the same accuracy as before
     # Another model under an old name, on fewer test sets: its old accuracies and predictions are not kept beside.
     evaluate([replace(one, model="net-3")], sets[:1], out, watch=watch)
     assert (table(out)[2]["imagenet-r"], table(out)[2]["val"]) == ("", rows[0]["val"])
     assert set(read_predictions(out / "predictions/imagenet-r.npz")) == {"labels", "net-2"}
-    assert "net-3: takes the place of a row of that name, which had other accuracies on" in watch.told[-1]
+    assert "net-3: replaces a row of that name, which had other accuracies on" in watch.told[-1]
 
 
 def test_a_test_set_that_is_added_blanks_no_other(root: Path, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_test_set_that_is_added_blanks_no_other(root: Path, tmp_path: Path) ->
     evaluate([plan], opened(root, "val", "imagenet-r"), tmp_path / "once")
     assert table(out) == table(tmp_path / "once")
     assert table(out)[0]["val"] != ""
-    assert not [sentence for sentence in watch.told if "takes the place" in sentence]
+    assert not [sentence for sentence in watch.told if "replaces a row" in sentence]
     assert set(read_predictions(out / "predictions/val.npz")) == {"labels", "net-1"}
     # A table without digests, as of an earlier version: nothing says that its models are these.
     (tmp_path / "old").mkdir()
@@ -69,7 +69,7 @@ def test_a_test_set_that_is_added_blanks_no_other(root: Path, tmp_path: Path) ->
     shutil.copy(out / "columns.csv", tmp_path / "old/columns.csv")
     write_table(tmp_path / "old/accuracies.csv", list(lines[0]), (list(line.values()) for line in lines))
     evaluate([plan], opened(root, "imagenet-r"), tmp_path / "old", watch=watch)
-    assert (table(tmp_path / "old")[0]["val"], "takes the place" in watch.told[-1]) == ("", True)
+    assert (table(tmp_path / "old")[0]["val"], "replaces a row" in watch.told[-1]) == ("", True)
 
 
 def test_a_column_of_other_classes_or_images_is_refused(root: Path, tmp_path: Path) -> None:
@@ -81,12 +81,12 @@ def test_a_column_of_other_classes_or_images_is_refused(root: Path, tmp_path: Pa
         evaluate([PLAN], [val, other], tmp_path, scopes=["shared"])
     facts = (tmp_path / "columns.csv").read_text()
     (tmp_path / "columns.csv").write_text(facts.replace(",12,", ",13,"))
-    with pytest.raises(UserError, match="was of 13 images, and now is of 12; give another --out"):
+    with pytest.raises(UserError, match="had 13 images, and now has 12; choose another --out"):
         evaluate([PLAN], [val, first], tmp_path, scopes=["shared"])
     (tmp_path / "columns.csv").write_text(facts)
     assert {path: path.read_bytes() for path in tmp_path.glob("*.csv")} == before
     (tmp_path / "columns.csv").unlink()
-    with pytest.raises(UserError, match=r"columns.csv beside it does not say what 'val-on-shared-classes' is"):
+    with pytest.raises(UserError, match=r"columns.csv beside it does not describe the column 'val-on-shared-classes'"):
         evaluate([PLAN], [val, first], tmp_path, scopes=["shared"])
 
 
@@ -138,7 +138,7 @@ def test_predictions_lead_to_agreement(root: Path, tmp_path: Path) -> None:
     ]
     ends = {0.0: 0.5 / 16, 1.0: 15.5 / 16}  # of 15 images
     assert study.line.ood_agreement == pytest.approx([ends.get(share, share) for share in map(float, expected)])
-    with pytest.raises(UserError, match="cannot be called 'labels'"):
+    with pytest.raises(UserError, match="cannot be named 'labels'"):
         evaluate([replace(PLAN, model="labels")], sets, tmp_path / "bad")
 
 
@@ -164,4 +164,4 @@ def test_images_left_out_are_counted(root: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     assert [row.images for row in rows] == [{"imagenet-r": 13}] * 2
     said = [sentence for sentence in watch.told if "damaged" in sentence]
-    assert said == ["imagenet-r: images that are damaged and were left out: 2 of 15"]
+    assert said == ["imagenet-r: 2 of 15 images are damaged and were left out"]

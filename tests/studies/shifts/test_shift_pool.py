@@ -162,7 +162,7 @@ def test_held_out_images_do_not_train(data: Path) -> None:
     found = open_training_set(data / "bright", without={"red/0", "blue/1.png", "elsewhere"})
     assert len(found) == 22
     assert {entry.id for entry in found.source.entries}.isdisjoint({"red/0.png", "blue/1.png"})
-    with pytest.raises(UserError, match="may be several of its images: 3"):
+    with pytest.raises(UserError, match="ambiguous: 3"):
         open_training_set(data / "bright", without={"3"})
 
 

@@ -123,7 +123,7 @@ def test_bad_requests_are_refused_before_any_model_is_loaded(
     run = write_shift_run(tmp_path / "run", {"net-1": {"imagenet-sketch": 0.5}})
     text = (run / "run.json").read_text()
     (run / "run.json").write_text(text.replace('"study": "shifts"', '"study": "tasks"'))
-    with pytest.raises(UserError, match="a run of unseen tasks; give another folder"):
+    with pytest.raises(UserError, match="a run of unseen tasks; choose another folder"):
         evaluate(models[:1], sets, run)
     (run / "run.json").write_text(text)
     with pytest.raises(UserError, match="differs in the number of the images of val"):

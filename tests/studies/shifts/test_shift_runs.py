@@ -61,5 +61,5 @@ def test_several_runs_are_one_table(tmp_path: Path) -> None:
     assert list(opened(one, two).to_frame()["model"]) == NAMES
     other = COLUMNS | {"imagenet-r": ("imagenet-r", "others")}
     three = write_shift_run(tmp_path / "three", {"net-9": {"imagenet-r": 0.5}}, columns=other)
-    with pytest.raises(UserError, match="one and three: 'imagenet-r' is not of the same images and classes"):
+    with pytest.raises(UserError, match="one and three: 'imagenet-r' has different images or classes"):
         opened(one, three)

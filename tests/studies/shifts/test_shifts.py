@@ -146,7 +146,7 @@ def test_minimum_gaps_and_another_method() -> None:
         worst: LeftOut("below", "below the minimum on photos"),
     }
     assert fit.fit.method.scale is PROBIT
-    with pytest.raises(UserError, match="no test set 'phots' in this fit.*did you mean photos"):
+    with pytest.raises(UserError, match="'phots', which is not in this fit.*did you mean photos"):
         effective_robustness(table, id="photos", ood="sketch", sizes={"phots": 5})
     with pytest.raises(UserError, match="'sketch' is OOD"):
         effective_robustness(table, id="photos", ood="sketch", minimum={"sketch": 5})
@@ -291,10 +291,10 @@ def test_id_sets_of_each_ood_set() -> None:
 @pytest.mark.parametrize(
     ("own", "ood", "message"),
     [
-        ({"sketch": ["photos", "web"], "art": "web"}, None, "as many for each OOD"),
+        ({"sketch": ["photos", "web"], "art": "web"}, None, "equally many for each OOD"),
         ({"sketch": "photos", "art": "sketch"}, None, "'sketch' is named twice"),
         ({"sketch": "photos"}, ["sketch", "art"], "'art' has no ID test set"),
-        ({"sketch": "photos", "aft": "web"}, ["sketch", "art"], "'aft', which is no OOD test set; did you mean art"),
+        ({"sketch": "photos", "aft": "web"}, ["sketch", "art"], "'aft', which is not an OOD test set; did you"),
         ({"sketch": "photo"}, None, "no column 'photo'; did you mean photos"),
     ],
 )  # fmt: skip
@@ -343,8 +343,8 @@ def cell(row: int, column: str, value: object) -> pd.DataFrame:
         (a_table().assign(sketch=50.0), {}, "sketch: all 24 models have the same accuracy on the OOD"),
         (a_table().assign(photos=np.nan), {}, "no model has an accuracy in column 'photos'"),
         (a_table(2), {}, "2 models of the fit have accuracies on photos, sketch; 2 coefficients need 3"),
-        (a_table(), {"fit_on": "group == nobody"}, "no model of the table is chosen"),
-        (a_table(), {"fit_on": lambda t: t.photos}, "one truth value a row, not float64"),
+        (a_table(), {"fit_on": "group == nobody"}, "no model of the table is selected"),
+        (a_table(), {"fit_on": lambda t: t.photos}, "one boolean per row, not float64"),
         (a_table().assign(sketch=lambda t: t.sketch / 100), {}, "'photos' is in percent but no accuracy on 'sketch'"),
         (a_table(), {"unit": "fraction"}, "is not an accuracy from 0 to 1"),
     ],
@@ -363,5 +363,5 @@ def test_tiny_percentages_are_told_by_their_unit() -> None:
 def test_a_file_without_models_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("model,val\n")
-    with pytest.raises(UserError, match="a header and no model below it"):
+    with pytest.raises(UserError, match="a header but no models"):
         read_accuracies(path)

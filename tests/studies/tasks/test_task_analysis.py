@@ -123,7 +123,7 @@ def test_a_setting_without_a_shared_data_set_is_named() -> None:
     ]
     assert [average.setting for average in averages(apart)] == ["5-shot other"]
     [sentence] = without_average(apart)
-    assert sentence == "Many-shot, linear: neither averaged nor ranked, as one and two share no data set."
+    assert sentence == "Many-shot, linear: neither averaged nor ranked, since one and two share no data set."
     both = [*apart, task_score("two", "dtd", "linear", 0.6)]
     assert without_average(both) == []
     assert without_average([*published_task_scores(), *imagenet_top1()]) == []
@@ -143,10 +143,12 @@ def test_who_cuts_a_mean_is_of_the_run() -> None:
     fits = task_score("good", "cifar10", "50-shot", 0.9)
     cuts = task_score("bad", "cars", "50-shot", 0.8)  # Table 7 has no cars
     [sentence] = without_average([*published_task_scores(), fits, cuts])
-    assert sentence == "50-shot, Kornblith: neither averaged nor ranked, as bad has no data set that all others have."
+    assert (
+        sentence == "50-shot, Kornblith: neither averaged nor ranked, since bad has no data set that all others have."
+    )
     other = task_score("other", "flowers", "50-shot", 0.8)
     [sentence] = without_average([*published_task_scores(), cuts, other])
-    assert sentence.endswith("as bad and other share no data set.")
+    assert sentence.endswith("since bad and other share no data set.")
 
 
 def test_calibration_errors_compare_only_over_the_papers_ten() -> None:

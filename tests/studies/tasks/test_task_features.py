@@ -65,7 +65,7 @@ def test_features_that_cannot_be_used_do_not_stop_the_others(tmp_path: Path) -> 
     assert "no val; each split needs its own" in by_name["cars"]
     assert "test.npz" in by_name["flowers"]
     [fault] = find_task_features(tmp_path, ["pets", "sun397"], []).faults
-    assert fault.sentence.startswith("Left out: sun397: no features of this data set below")
+    assert fault.sentence.startswith("Left out: sun397: no features of this data set in")
     with pytest.raises(UserError, match=r"^dtd: .*no validation image of q.*\(and 1 more that cannot be used\)"):
         find_task_features(tmp_path, ["dtd", "food101"], [])
 
@@ -97,5 +97,5 @@ def test_features_that_are_not_there(tmp_path: Path) -> None:
     store(tmp_path / "digits", "val")
     (tmp_path / "digits/timm-x-val").rename(tmp_path / "digits/first")
     store(tmp_path / "digits", "val", rows=25)
-    with pytest.raises(UserError, match="made in several ways"):
+    with pytest.raises(UserError, match="with several settings"):
         find_task_features(tmp_path, [], [])

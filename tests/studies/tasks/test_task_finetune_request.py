@@ -172,7 +172,7 @@ def test_images_of_one_backbone_are_gone_before_those_of_the_next_are_there(
 
 def test_what_cannot_be_asked(tmp_path: Path) -> None:
     unsplit = replace(data(), dataset=replace(DATASET, test=None, validation=None))
-    with pytest.raises(UserError, match="nothing to fine-tune on"):
+    with pytest.raises(UserError, match="no training split to fine-tune on"):
         plan_study(request(unsplit), tmp_path)
     asked = request(unsplit, data())
     assert [notice.domain for notice in asked.split.absent] == ["dtd", "digits"]

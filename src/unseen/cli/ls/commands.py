@@ -139,7 +139,7 @@ def shift_sets(
         where = str(place[1]) if place else " or ".join(layout.folder for layout in found.layouts)
         state = ("✓" if place else "–",) if root else ()
         rows.append((*state, found.name, found.classes, f"{found.images:,}", where, found.get, found.licence))
-    columns = [*([""] if root else []), "test set", "classes", "images", "folder", "how to get it", "licence"]
+    columns = [*(["found"] if root else []), "test set", "classes", "images", "folder", "how to get it", "licence"]
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
         return

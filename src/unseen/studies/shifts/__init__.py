@@ -1,1 +1,1 @@
-"""The study of robustness to shifts of distribution."""
+"""The study of robustness to distribution shifts."""

@@ -1,9 +1,9 @@
 """The tables of a run of shifts: accuracies.csv, and columns.csv, which explains its columns.
 
-They are made from results, and keep what is not from results of this run: rows and columns of an earlier version, or of
-models that another process adds. A model that is there already keeps its other columns if it is the same classifier,
-and another classifier of that name takes the place of its row. A row has gaps in columns it was not scored on. A column
-that stands for other images or classes than before is refused.
+They are made from results, and keep entries that are not from results of this run: rows and columns of an earlier
+version, or of models that another process adds. A model in the table keeps its other columns if it is the same
+classifier; another classifier with its name replaces its row. Cells that were not scored are empty. A column with other
+images or classes than before is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 ACCURACIES, COLUMNS = "accuracies.csv", "columns.csv"
 ABOUT = ("model", "group", "classifier")
-"""What a row says before its accuracies; `classifier` is the digest of what decides the model's outputs."""
+"""Columns before the accuracies; `classifier` is the digest of everything that determines the model's outputs."""
 FACTS = ("column", "test_set", "images", "classes", "classes_sha256")
-REMEDY = "give another --out, or remove what is in this one"
+REMEDY = "choose another --out, or remove the files in this one"
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What columns.csv says of a column; `images` is 0 where that is not known."""
+    """A row of columns.csv, which describes a column; `images` is 0 if unknown."""
 
     test_set: str
     images: int
@@ -44,8 +44,8 @@ class Row:
     """A model's row.
 
     Attributes:
-        classifier: digest of all that decides the model's outputs.
-        accuracy: by column, a fraction.
+        classifier: digest of everything that determines the model's outputs.
+        accuracy: accuracy by column, as a fraction.
     """
 
     model: str
@@ -56,17 +56,17 @@ class Row:
 
 @dataclass(frozen=True)
 class _Table:
-    """Both files: cells by model and column, as texts, and facts by column."""
+    """Both files: cells as text by model and column, and facts by column."""
 
     rows: dict[str, dict[str, str]]
     facts: dict[str, Facts]
 
 
 def check_columns(folder: Path, columns: "Sequence[Column]", images: Mapping[str, int] | None = None) -> None:
-    """Refuse a folder whose table has other test sets, classes or numbers of images under the names of these columns.
+    """Refuse a folder whose table has columns with these names but other test sets, classes or numbers of images.
 
     Args:
-        images: that were scored, by column, for those where it is known.
+        images: number of scored images by column, if known.
     """
     known, counts = _read(folder).facts, images or {}
     for column in columns:
@@ -75,19 +75,19 @@ def check_columns(folder: Path, columns: "Sequence[Column]", images: Mapping[str
 
 
 def has_row(folder: Path, model: str, classifier: str) -> bool:
-    """Whether the table has a row of this model that is of the same classifier."""
+    """Whether the table has a row of this model with the same classifier."""
     row = _read(folder).rows.get(model)
     return row is not None and row["classifier"] == classifier != ""
 
 
 def add_results(folder: Path, run: "RunData", results: "Sequence[Result]") -> dict[str, tuple[str, ...]]:
-    """Put the accuracies in results into the tables of a folder.
+    """Add the accuracies of results to the tables of a folder.
 
     Args:
-        run: whose backbones say the groups of models; its domains, the order of columns.
+        run: defines the groups of models by its backbones, and the order of columns by its domains.
 
     Returns:
-        Model → the columns in which it had another accuracy, or one where it has none now.
+        Model → the columns whose accuracy changed or was removed.
     """
     models, columns = [each.name for each in run.backbones], [each.name for each in run.domains]
     facts, cells = dict[str, Facts](), dict[tuple[str, str], dict[str, float]]()
@@ -105,16 +105,16 @@ def add_results(folder: Path, run: "RunData", results: "Sequence[Result]") -> di
 def add_rows(
     folder: Path, rows: Sequence[Row], facts: Mapping[str, Facts], order: Sequence[str] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """Put accuracies of models into the tables: into a row if that is of the same classifier, or in place of it.
+    """Add accuracies of models to the tables; a row of the same classifier is extended, another one is replaced.
 
-    A row that stays keeps its group unless another is given.
+    An extended row keeps its group unless another is given.
 
     Args:
-        facts: of all columns of the rows.
-        order: of columns; those that it does not name come before.
+        facts: facts about all columns of the rows.
+        order: order of columns; columns that are not in it come first.
 
     Returns:
-        Model → the columns in which it had another accuracy, or one where it has none now.
+        Model → the columns whose accuracy changed or was removed.
     """
     with folder_lock(folder):
         table, replaced = _read(folder), dict[str, tuple[str, ...]]()
@@ -147,7 +147,7 @@ def _check_same(folder: Path, name: str, known: Facts | None, found: Facts) -> N
         raise UserError(f"{folder / COLUMNS}: '{name}' was {what[0]}, and now is {what[1]}{others}; {REMEDY}")
     if known.images and found.images and known.images != found.images:
         raise UserError(
-            f"{folder / COLUMNS}: '{name}' was of {known.images:,} images, and now is of {found.images:,}; {REMEDY}"
+            f"{folder / COLUMNS}: '{name}' had {known.images:,} images, and now has {found.images:,}; {REMEDY}"
         )
 
 
@@ -162,9 +162,9 @@ def _read(folder: Path) -> _Table:
     for line, row in read_table(accuracies, ABOUT[:2], ABOUT[2:]) if accuracies.exists() else ():
         unknown = next((name for name in row if name not in (*ABOUT, *facts)), None)
         if unknown is not None:
-            raise UserError(f"{accuracies}: {COLUMNS} beside it does not say what '{unknown}' is; {REMEDY}")
+            raise UserError(f"{accuracies}: {COLUMNS} beside it does not describe the column '{unknown}'; {REMEDY}")
         if row["model"] in rows:
-            raise UserError(f"{accuracies}, line {line}: the model '{row['model']}' is there twice; keep one of them")
+            raise UserError(f"{accuracies}, line {line}: the model '{row['model']}' occurs twice; keep one of them")
         rows[row["model"]] = row
     return _Table(rows, facts)
 
@@ -177,7 +177,7 @@ def _count(path: Path, line: int, text: str) -> int:
 
 
 def _write(folder: Path, table: _Table) -> None:
-    """What columns are comes first: killed between the two, the table has no column that is not explained."""
+    """Write columns.csv first: if killed between the two files, the table has no column without a description."""
     facts = ([name, of.test_set, of.images, of.classes, of.digest] for name, of in table.facts.items())
     write_table(folder / COLUMNS, FACTS, facts)
     header = [*ABOUT, *table.facts]

@@ -1,6 +1,6 @@
-"""Agreement-on-the-line from files of predictions (`unseen.studies.shifts.predictions`), one a test set.
+"""Agreement-on-the-line from files of predictions (`unseen.studies.shifts.predictions`), one per test set.
 
-ID labels turn the line into estimates of OOD accuracies; OOD labels are only to compare those with.
+With ID labels, the line gives estimates of OOD accuracies; OOD labels are only used to check them.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from unseen.studies.shifts.predictions import LABELS, read_predictions
 
 @dataclass(frozen=True)
 class Estimate:
-    """A model's accuracies, fractions: on ID, what the line and its refinement say of OOD, and OOD where known."""
+    """A model's accuracies as fractions: ID, OOD as estimated by the line and its refinement, and OOD if known."""
 
     model: str
     id_accuracy: float
@@ -27,10 +27,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AgreementStudy:
-    """The line over all pairs of models that have predictions on both sets; estimates where there are ID labels.
+    """The line over all pairs of models with predictions on both sets, and estimates if there are ID labels.
 
     Attributes:
-        left_out: models that have predictions on one set alone.
+        left_out: models with predictions on only one set.
     """
 
     models: tuple[str, ...]
@@ -45,7 +45,7 @@ def study_agreement(id_file: Path, ood_file: Path) -> AgreementStudy:
     models = tuple(name for name in known if name in shifted and name != LABELS)
     left_out = tuple(sorted((set(known) ^ set(shifted)) - {LABELS}))
     if not models:
-        raise UserError(f"{id_file} and {ood_file} have no model in common; they need predictions of the same models")
+        raise UserError(f"{id_file} and {ood_file} have no model in common; give predictions of the same models")
     on_id, on_ood = (np.stack([made[name] for name in models]) for made in (known, shifted))
     line = agreement_line(on_id, on_ood)
     if LABELS not in known:

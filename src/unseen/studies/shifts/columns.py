@@ -1,12 +1,12 @@
 """The columns of a table of accuracies: test sets, each on a choice of classes.
 
-- `own`: each test set on the classes it has (`imagenet-r`);
-- the name of a test set: every test set that has all its classes, on just those (`val-on-imagenet-r-classes`);
+- `own`: each test set on its own classes (`imagenet-r`);
+- the name of a test set: every test set that has all its classes, on exactly those (`val-on-imagenet-r-classes`);
 - `shared`: every test set on the classes that all have (`val-on-shared-classes`);
 - a list of classes, by name or file (`unseen.ontology.class_lists`): every test set that has all of them, on those.
 
-An ID and an OOD test set of one fit must be on the same classes. A column that is called like a test set is on all
-classes of it, with or without a mapping of classes; what a mapping keeps of them is a column of its own
+The ID and OOD test sets of a fit must be on the same classes. A column with the name of a test set is on all its
+classes, with or without a mapping of classes; the classes that a mapping keeps are a separate column
 (`cifar-10-on-mapped-classes`, `val-on-mapped-cifar-10-classes`).
 """
 
@@ -27,7 +27,7 @@ class Column:
     """A column of the table: a test set on some classes.
 
     Attributes:
-        kept: the classes, among the values of `classes`, which says what class a name is of.
+        kept: the classes of the column, among the values of `classes`, which maps names to classes.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Column:
 
     @property
     def digest(self) -> str:
-        """Of the classes kept and of the names that are of them."""
+        """Hash of the kept classes and of the names that belong to them."""
         wanted = set(self.kept)
         members = sorted((kept, name) for name, kept in self.classes.items() if kept in wanted)
         return hashlib.sha256(repr(members).encode()).hexdigest()[:16]
@@ -46,10 +46,10 @@ class Column:
 def table_columns(
     labels: Mapping[str, tuple[str, ...]], scopes: Sequence[str], mapping: Mapping[str, str] | None = None
 ) -> tuple[Column, ...]:
-    """The columns that some scopes ask for; see the module.
+    """The columns of some scopes; see the docstring of this module.
 
     Args:
-        labels: those that each test set has.
+        labels: labels of each test set.
     """
     columns = dict[str, Column]()
     for scope in scopes:
@@ -59,7 +59,7 @@ def table_columns(
             found = _listed_columns(scope, labels, mapping)
         else:
             words = [OWN, SHARED, *labels, *CLASS_LISTS]
-            hint = did_you_mean(scope, words) or f"; there are {', '.join(words)}, or a file of classes"
+            hint = did_you_mean(scope, words) or f"; choose from {', '.join(words)}, or give a file of classes"
             raise UserError(f"no classes '{scope}' to score on{hint}")
         columns |= {column.name: column for column in found}
     return tuple(columns.values())
@@ -68,7 +68,7 @@ def table_columns(
 def _listed_columns(
     scope: str, labels: Mapping[str, tuple[str, ...]], mapping: Mapping[str, str] | None
 ) -> Iterator[Column]:
-    """Those of test sets that have all classes of a list."""
+    """The columns of test sets that have all classes of a list."""
     wanted, called = class_list(scope), list_name(scope)
     columns = [
         _column(f"{name}-on-{'mapped-' if mapping is not None else ''}{called}-classes", name, [wanted, own], mapping)
@@ -81,7 +81,7 @@ def _listed_columns(
 
 
 def _covers(own: tuple[str, ...], wanted: tuple[str, ...], mapping: Mapping[str, str] | None) -> bool:
-    """Whether a test set has images of all the classes that some names are of."""
+    """Whether a test set has images of the classes of all given names."""
     both = [wanted, own]
     classes = class_names(both, mapping)
     whole = shared_classes([wanted], classes)
@@ -110,7 +110,7 @@ def _scope_columns(
 
 
 def unmapped(columns: Sequence[Column], labels: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Of each column under a mapping: which labels of its test set it has no images of."""
+    """For each column under a mapping, the labels of its test set that are left out."""
     for column in columns:
         own = labels[column.test_set]
         lost = [label for label in own if label_class(label, column.classes) not in column.kept]
@@ -122,5 +122,5 @@ def _column(name: str, test_set: str, labels: Sequence[tuple[str, ...]], mapping
     classes = class_names(labels, mapping)
     kept = shared_classes(labels, classes)
     if not kept:
-        raise UserError(f"{name}: no class that its test sets share; give other test sets or a mapping of classes")
+        raise UserError(f"{name}: its test sets have no class in common; give other test sets or a mapping of classes")
     return Column(name, test_set, kept, classes)

@@ -1,6 +1,6 @@
-"""From models and test sets to accuracies and predictions.
+"""Accuracies and predictions of models on test sets.
 
-Logits are computed once for each model and test set and kept. Accuracies come from them, under any choice of classes.
+Logits are computed once per model and test set and stored. Accuracies on any choice of classes are computed from them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,8 +32,8 @@ from unseen.studies.study import Watch
 class Evaluation:
     """Computes jobs: the logits of a model on a test set, then an accuracy for each choice of classes.
 
-    Predictions are written before the results that they go with, and the tables after them: whatever a kill leaves out,
-    the next call makes up for.
+    Predictions are written before their results, and the tables after them, so the next call completes whatever a kill
+    has left out.
     """
 
     survey: Survey
@@ -70,7 +70,7 @@ class Evaluation:
     def _logits(self, model: Surveyed, part: Part) -> Logits:
         finished = (part.store / MANIFEST).is_file()
         logits = read_logits(part.store) if finished else None
-        # Computed with damaged images left out, for a call that must not leave out any: that is refused below.
+        # These logits may have been computed without damaged images; a call that allows none is refused below.
         if logits is None or (logits.damaged and self.settings.on_error == "fail"):
             images, watch = part.images, self.watch.extracting(model.plan.model, part.images.name)
             store_logits(
@@ -82,7 +82,7 @@ class Evaluation:
         return logits
 
     def _model(self, model: Surveyed) -> Backbone:
-        """The model, which stays loaded until another is asked for."""
+        """The model, which stays loaded until another is needed."""
         name = model.plan.model
         if name not in self._loaded:
             self._loaded.clear()
@@ -93,11 +93,11 @@ class Evaluation:
         return self._loaded[name]
 
     def _tell_damaged(self, test_set: str, logits: Logits) -> None:
-        """Say how many images of a test set are left out, once, or again where another model leaves out others."""
+        """Report the number of skipped images of a test set once, and again if another model skips others."""
         if logits.damaged != self._damaged.get(test_set, 0):
             self._damaged[test_set] = logits.damaged
             total = len(logits) + logits.damaged
-            self.watch.tell(f"{test_set}: images that are damaged and were left out: {logits.damaged:,} of {total:,}")
+            self.watch.tell(f"{test_set}: {logits.damaged:,} of {total:,} images are damaged and were left out")
 
 
 def _values(logits: Logits, column: Column, guess: Classes, truth: Classes) -> dict[str, Any]:
@@ -107,18 +107,18 @@ def _values(logits: Logits, column: Column, guess: Classes, truth: Classes) -> d
 
 
 def by_model(jobs: Sequence[ShiftJob]) -> list[list[ShiftJob]]:
-    """Jobs that need the same model."""
+    """The jobs in groups with the same model."""
     return [list(own) for _, own in groupby(jobs, lambda job: job.backbone)]
 
 
 def write_tables(folder: Path, watch: Watch, model: str | None = None) -> None:
-    """Bring the tables of a folder up to date with the results of its run, or of one model of it."""
+    """Update the tables of a folder with the results of its run, or of one of its models."""
     with folder_lock(folder):
         data, _ = read_record(folder)
         keys = [key for each in data.features if model in {None, each.backbone} for key in each.keys.values()]
         replaced = add_results(folder, data, read_all(folder / RESULTS, keys))
     for name, columns in replaced.items():
         watch.tell(
-            f"{name}: takes the place of a row of that name, which had other accuracies on {columns[0]}"
+            f"{name}: replaces a row of that name, which had other accuracies on {columns[0]}"
             + (f" and {len(columns) - 1} more" if len(columns) > 1 else "")
         )

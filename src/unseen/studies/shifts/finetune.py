@@ -1,8 +1,9 @@
-"""`unseen shifts finetune`: a zero-shot classifier, trained further from its zero-shot head.
+"""`unseen shifts finetune`: fine-tuning of a zero-shot classifier, starting from its zero-shot head.
 
 Shi et al. (2023, appendix B.1) fine-tune CLIP models on ImageNet for 50,000 steps at learning rates of 3e-5 and 1e-4.
-The rest is that of WiSE-FT (Wortsman et al. 2022): AdamW with a decay of 0.1, batches of 512, 500 steps of warm-up and
-then a cosine, gradients of at most length 1; image tower and class embeddings are trained, texts are no longer needed.
+The other settings are those of WiSE-FT (Wortsman et al. 2022): AdamW with weight decay 0.1, batches of 512, 500 warm-up
+steps followed by a cosine schedule, gradients clipped to length 1. The image tower and the class embeddings are
+trained; the text tower is not needed.
 """
 
 from collections.abc import Sequence
@@ -40,11 +41,11 @@ ZERO, MODELS, CLASSES = "zero-shot.safetensors", "models.csv", "classes.csv"
 
 @dataclass(frozen=True)
 class ZeroShotTraining:
-    """Everything that decides the weights of a fine-tuned classifier.
+    """Everything that determines the weights of a fine-tuned classifier.
 
     Attributes:
-        classifier: digest of the zero-shot classifier that it starts from.
-        images: ids, labels and pixels of the training images.
+        classifier: digest of the zero-shot classifier that training starts from.
+        images: hash of ids, labels and pixels of the training images.
         arithmetic: "float32", or "float16" on a GPU.
     """
 
@@ -60,7 +61,7 @@ class ZeroShotTraining:
 
 @dataclass(frozen=True, eq=False)
 class FinetuneRequest:
-    """Which zero-shot classifier to fine-tune on which images, at which learning rates.
+    """A request to fine-tune a zero-shot classifier on images, at several learning rates.
 
     Attributes:
         plan: the classifier, with a zero-shot head.
@@ -87,11 +88,11 @@ class FinetuneRequest:
         return classifier_digest(spec) if isinstance(spec, ClassifierSpec) else spec.digest
 
     def zero_shot(self) -> "Backbone":
-        """The classifier as it is before fine-tuning."""
+        """The classifier before fine-tuning."""
         return load_model(self.plan, "cpu")
 
     def protocol(self, rate: float) -> AdamWProtocol:
-        """What is done at a learning rate."""
+        """The training protocol for a learning rate."""
         batch, warmup = min(self.batch, len(self.data)), min(WARMUP, self.steps // 10)
         return AdamWProtocol(
             "shi-2023-finetune", self.steps, batch, rate, DECAY, warmup=warmup, augment="large-crop", clip=1.0
@@ -99,7 +100,7 @@ class FinetuneRequest:
 
     @cached_property
     def jobs(self) -> dict[float, ZeroShotTraining]:
-        """By learning rate."""
+        """The jobs by learning rate."""
         content, arithmetic = self.data.content(), "float16" if on_gpu() else "float32"
         return {
             rate: ZeroShotTraining(
@@ -109,12 +110,10 @@ class FinetuneRequest:
         }
 
     def check(self) -> None:
-        """Refuse what cannot be trained, before anything is."""
+        """Refuse an impossible request before any training."""
         check_plan(self.plan)
         if self.plan.head != ZERO_SHOT:
-            raise UserError(
-                f"{self.plan.backbone}: fine-tuning starts from a zero-shot head, not from '{self.plan.head}'"
-            )
+            raise UserError(f"{self.plan.backbone}: fine-tuning needs a zero-shot head, not '{self.plan.head}'")
         if not self.rates or min(self.rates) <= 0 or len(set(self.rates)) < len(self.rates):
             raise UserError("fine-tuning needs learning rates above 0, each once (--rates)")
         if self.data.captioned:
@@ -123,12 +122,12 @@ class FinetuneRequest:
         odd = [label for label in self.data.classes if label not in known]
         if odd:
             raise UserError(
-                f"{self.data.name}: {len(odd):,} of its classes are none of the classifier's: "
-                f"{names_of(odd)}{did_you_mean(odd[0], known)}; say what its outputs are (--outputs)"
+                f"{self.data.name}: the classifier has no outputs for {len(odd):,} of its classes: "
+                f"{names_of(odd)}{did_you_mean(odd[0], known)}; define its outputs (--outputs)"
             )
 
     def plan_training(self, out: Path, means: Means = ALONE) -> Plan:
-        """What would be trained, with what is done already, and how long it should take."""
+        """Plan the trainings: which are done, and the estimated time of the others."""
         self.check()
         left = {job_key(job) for job in missing(list(self.jobs.values()), out / RESULTS)}
         parts: list[dict[str, str | int | float]] = [
@@ -142,7 +141,7 @@ class FinetuneRequest:
         return Plan(f"Fine-tuning {self.plan.backbone}", parts, len(self.jobs), len(left), probing=seconds)
 
     def seconds(self, trainings: int) -> float:
-        """What some trainings should take, beside decoding; a step is measured."""
+        """Estimated seconds of trainings without decoding, from timing a step."""
         if not trainings:
             return 0.0
         protocol = self.protocol(self.rates[0])
@@ -153,10 +152,10 @@ class FinetuneRequest:
 def finetune_zero_shot(
     request: FinetuneRequest, out: Path, *, means: Means = ALONE, watch: Watch | None = None, every: int = EVERY
 ) -> Path:
-    """Fine-tune at every rate what is missing in a folder, and write the table of the classifiers, which it returns.
+    """Run the missing trainings at all rates in a folder, write the table of classifiers, and return its path.
 
-    The folder has the classifier before (`zero-shot.safetensors`) and after (`rate-3e-05.safetensors`), which are the
-    ends that `unseen shifts interpolate` takes.
+    The folder has the classifier before (`zero-shot.safetensors`) and after fine-tuning (`rate-3e-05.safetensors`),
+    which `unseen shifts interpolate` interpolates between.
     """
     from unseen.backbones.wise_ft import write_state
 
@@ -169,7 +168,7 @@ def finetune_zero_shot(
     jobs = list(request.jobs.values())
     for job in jobs:
         _refuse_other(out, job)
-        if not _file(out, job).is_file():  # then it is trained again
+        if not _file(out, job).is_file():  # without its weights, the training is repeated
             result_path(out / RESULTS, job_key(job)).unlink(missing_ok=True)
     remove_checkpoints(out, jobs)
     write_state(out / ZERO, request.zero_shot().module.state_dict())
@@ -184,7 +183,7 @@ def finetune_zero_shot(
 
 @dataclass(frozen=True)
 class _Training:
-    """Fine-tunes the classifier of a job and keeps it."""
+    """Fine-tunes the classifier of a job and stores it."""
 
     request: FinetuneRequest
     out: Path
@@ -200,7 +199,7 @@ class _Training:
             checkpoint_of(self.out, key), identity=key, seed=job.seed, every=self.every, watch=show,
         )  # fmt: skip
         if not values["finished"]:
-            raise UserError(f"{job.backbone}: fine-tuning diverged at rate {rate:g}; give smaller --rates")
+            raise UserError(f"{job.backbone}: fine-tuning diverged at rate {rate:g}; use smaller --rates")
         return values
 
 
@@ -230,13 +229,13 @@ def _refuse_other(out: Path, job: ZeroShotTraining) -> None:
     mine = read_result(out / RESULTS, key) is not None or checkpoint_of(out, key).is_file()
     if _file(out, job).is_file() and not mine:
         raise UserError(
-            f"{_file(out, job)}: of another fine-tuning (other images, steps or classes, or another model); give "
+            f"{_file(out, job)}: from another fine-tuning (other images, steps or classes, or another model); choose "
             "another folder (--out)"
         )
 
 
 def _write_models(request: FinetuneRequest, out: Path) -> Path:
-    """`models.csv`, for `unseen shifts run --models`, and the classes that it names."""
+    """Write `models.csv`, for `unseen shifts run --models`, and the file of classes that it names."""
     plan = request.plan
     write_table(out / CLASSES, ["class", "name"], ([label, name] for label, name in class_names(plan).items()))
     source, _, place = plan.backbone.partition(":")

@@ -1,4 +1,4 @@
-"""Scores that a fit of effective robustness gives."""
+"""The scores from a fit of effective robustness."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ RHO = "effective-robustness"
 
 
 def fit_scores(studies: Iterable[ShiftStudy]) -> list[Score]:
-    """What fits say of each model on each OOD test set: its accuracy, and effective robustness with its interval."""
+    """The scores of each model on each OOD test set: accuracy, and effective robustness with its interval."""
     return [
         score
         for study in studies
@@ -21,6 +21,6 @@ def fit_scores(studies: Iterable[ShiftStudy]) -> list[Score]:
 
 
 def shift_scores(model: str, ood: str, accuracy: float, rho: float, low: float, high: float) -> tuple[Score, Score]:
-    """A model on an OOD test set: accuracy, and effective robustness with the ends of its interval, as shares."""
+    """The scores of a model on an OOD test set: accuracy, and effective robustness with its interval, as fractions."""
     about = STUDY, PROTOCOL, model, ood, Classifier.name, None, 0
     return Score(*about, "top1", accuracy), Score(*about, RHO, rho, low, high)

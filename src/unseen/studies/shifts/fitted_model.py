@@ -1,6 +1,6 @@
-"""A model in a fit: what it has on a shifted test set beyond what its accuracies in distribution lead to expect.
+"""A model in a fit: its accuracy on a shifted test set, and its effective robustness.
 
-Its numbers as scores of all studies are in `unseen.studies.shifts.fit_scores`.
+`unseen.studies.shifts.fit_scores` converts these numbers to scores.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A model on an OOD set; accuracies and ρ are fractions, `low` and `high` the ends of the interval of ρ."""
+    """A model on an OOD test set; accuracies and ρ are fractions, `low` and `high` the ends of the interval of ρ."""
 
     model: str
     group: str

@@ -1,6 +1,6 @@
-"""Groups of models in a study of shifts: mean ± deviation of ρ and MAE, for each OOD set and on average.
+"""Groups of models in a study of shifts: mean ± deviation of ρ and MAE, for each OOD test set and on average.
 
-For the multi-ID fit and for each single-ID fit, as the paper sets them side by side.
+They are computed for the multi-ID fit and for each single-ID fit, which the paper compares.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class GroupScore:
-    """A group on an OOD set, in points.
+    """A group of models on an OOD test set, in points.
 
     Attributes:
-        id_sets: of the fit.
-        ood: `AVERAGE` for the mean over OOD sets, taken for each model that has them all, then over models; its `mae`
-            is over the same models, the mean of |ρ| over OOD sets and then over models.
-        in_fit: models of a group that are only scored are apart from those of the fit.
-        deviation: sample standard deviation over models; None for a single one.
+        id_sets: ID test sets of the fit.
+        ood: `AVERAGE` for the mean over OOD test sets for each model that has all of them, and then over models; its
+            `mae` is the mean of |ρ| over OOD test sets and then over the same models.
+        in_fit: whether the models are in the fit; models of a group that are only scored are separate.
+        deviation: sample standard deviation over models; None for a single model.
     """
 
     id_sets: Names
@@ -37,7 +37,7 @@ class GroupScore:
 
 
 def group_scores(study: ShiftStudy) -> list[GroupScore]:
-    """Every group under every fit; averages only where there are several OOD sets."""
+    """All groups under all fits; averages only if there are several OOD test sets."""
     subsets = dict.fromkeys([study.table.id_sets, *((name,) for name in study.table.id_sets)])
     scores = list[GroupScore]()
     for subset in subsets:
@@ -55,7 +55,7 @@ def group_scores(study: ShiftStudy) -> list[GroupScore]:
 
 
 def _rho(fit: ShiftFit, subset: Names) -> dict[str, float]:
-    """ρ in points of every model under the fit to some of the ID sets."""
+    """ρ in points of every model under the fit on some of the ID test sets."""
     baseline = next(found.fit for found in fit.comparisons if found.fit.names == subset)
     places = [fit.fit.names.index(name) for name in subset]
     x = np.array([score.id_accuracy for score in fit.scores])[:, places]
@@ -64,7 +64,7 @@ def _rho(fit: ShiftFit, subset: Names) -> dict[str, float]:
 
 
 def _groups(study: ShiftStudy) -> list[tuple[str, bool, list[str]]]:
-    """Groups in the order of the table, each with its models of the fit and then those only scored."""
+    """Groups in the order of the table, each with its models in the fit and then those that are only scored."""
     table = study.table
     members: dict[tuple[str, bool], list[str]] = {}
     for model, group, in_fit in zip(table.models, table.groups, table.in_fit.tolist(), strict=True):
@@ -75,7 +75,7 @@ def _groups(study: ShiftStudy) -> list[tuple[str, bool, list[str]]]:
 
 
 def _score(subset: Names, ood: str, group: str, in_fit: bool, rho: NDArray[np.float64]) -> GroupScore:
-    """Args: rho: (models, OOD sets), without gaps."""
+    """Args: rho: (models, OOD test sets), without gaps."""
     means = rho.mean(axis=1)
     deviation = float(means.std(ddof=1)) if len(means) > 1 else None
     return GroupScore(

@@ -1,4 +1,4 @@
-"""What a reader of a fit should not miss, in sentences: who was left out, and how little some fits can tell."""
+"""Notes for the reader of a fit: models that were left out, and fits with little evidence."""
 
 from collections.abc import Iterator
 
@@ -10,12 +10,12 @@ from unseen.studies.shifts.study import ShiftFit, ShiftStudy
 
 
 def notes(study: ShiftStudy) -> list[str]:
-    """Of every OOD set: few models, collinear ID sets, models left out."""
+    """Sentences about every OOD test set: few models, collinear ID test sets, models that were left out."""
     return [f"{fit.ood}: {sentence}" for fit in study.fits for sentence in _notes(fit)]
 
 
 def few_models(fit: LogitFit) -> str | None:
-    """A sentence where a fit has few models for its coefficients, as R² is then high whatever the models do."""
+    """A sentence if a fit has few models for its number of coefficients, since R² is then high by chance."""
     if not fit.few_models:
         return None
     adjusted = "" if fit.adjusted_r2 is None else f" (adjusted R²: {fit.adjusted_r2:.4f})"
@@ -33,8 +33,8 @@ def _notes(fit: ShiftFit) -> Iterator[str]:
     if fit.collinearity.warning:
         worst = int(np.argmax(fit.collinearity.inflation))
         yield (
-            f"the ID sets nearly determine each other (variance inflation {fit.collinearity.inflation[worst]:.0f} for "
-            f"{fit.fit.names[worst]}, condition {fit.collinearity.condition:.0f}), so single weights say little; "
+            f"the ID sets are nearly collinear (variance inflation {fit.collinearity.inflation[worst]:.0f} for "
+            f"{fit.fit.names[worst]}, condition {fit.collinearity.condition:.0f}), so single weights are uncertain; "
             "predictions can still be good."
         )
     kinds = {

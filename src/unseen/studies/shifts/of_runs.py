@@ -1,7 +1,7 @@
-"""Runs of shifts as tables to fit: several runs together, and which of their columns are ID and OOD.
+"""Runs of shifts as tables for fits: several runs combined, with their ID and OOD columns.
 
-Test sets say whether they are shifted, and a column on which classes it is. An OOD column goes with the columns of test
-sets that are not shifted on the same classes: `imagenet-r` with `val-on-imagenet-r-classes`.
+Test sets record whether they are shifted, and columns record their classes. An OOD column is fitted on the columns of
+unshifted test sets on the same classes: `imagenet-r` on `val-on-imagenet-r-classes`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunTable:
-    """Accuracies of the models of runs; `columns` says what each is of."""
+    """Accuracies of the models of runs; `columns` describes each column."""
 
     data: RunData
     columns: Mapping[str, Facts]
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row per model: `model`, `group`, and a fraction for each column, or nothing."""
+        """One row per model: `model`, `group`, and a fraction for each column, or an empty cell."""
         import pandas as pd
 
         cells = {(score.backbone, score.domain): score.value for score in self.data.scores}
@@ -49,7 +49,7 @@ class RunTable:
 
 @dataclass(frozen=True)
 class RunFits:
-    """The fits that runs allow; `notices` says of the other OOD columns why there is none.
+    """The possible fits of runs; `notices` explains why other OOD columns have none.
 
     Attributes:
         fitted_on: OOD column → its ID columns.
@@ -61,9 +61,9 @@ class RunFits:
 
 
 def table_of_runs(runs: Sequence[tuple[str, RunData, Sequence[Result]]]) -> RunTable:
-    """Runs, each with a name and its results, as one table; columns of one name must be of the same images and classes.
+    """Combine named runs with their results into one table; equal columns must have the same images and classes.
 
-    A model that is another classifier in a later run has the name of that run behind its own.
+    If a model is another classifier in a later run, the name of that run is appended to its name.
     """
     columns, first = dict[str, Facts](), dict[str, str]()
     for name, _, results in runs:
@@ -72,8 +72,8 @@ def table_of_runs(runs: Sequence[tuple[str, RunData, Sequence[Result]]]) -> RunT
             column, facts = job["domain"], Facts(job["test_set"], values["images"], values["classes"], job["classes"])
             if columns.setdefault(column, facts) != facts:
                 raise UserError(
-                    f"{first[column]} and {name}: '{column}' is not of the same images and classes in both; report "
-                    "them apart"
+                    f"{first[column]} and {name}: '{column}' has different images or classes in both; report them "
+                    "separately"
                 )
             first.setdefault(column, name)
     data = merge_runs([(name, run) for name, run, _ in runs])
@@ -87,7 +87,7 @@ def fit_chosen(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[str]) 
     """The fit of chosen columns."""
     for name in (*id_sets, *ood_sets):
         if name not in runs.columns:
-            hint = did_you_mean(name, runs.columns) or f"; there are {', '.join(runs.columns)}"
+            hint = did_you_mean(name, runs.columns) or f"; choose from {', '.join(runs.columns)}"
             raise UserError(f"no column '{name}' in these runs{hint}")
     sizes = {name: runs.columns[name].images for name in (*id_sets, *ood_sets)}
     study = study_shifts(_table(runs, runs.to_frame(), id_sets, ood_sets), ShiftSettings(sizes=sizes))
@@ -95,7 +95,7 @@ def fit_chosen(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[str]) 
 
 
 def _other_classes(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[str]) -> Iterator[str]:
-    """Of ID columns that are on other classes than an OOD column: what to take instead, where there is one."""
+    """Notices about ID columns on other classes than an OOD column, with the column to use instead if there is one."""
     for ood in ood_sets:
         of = runs.columns[ood]
         for name in id_sets:
@@ -105,14 +105,14 @@ def _other_classes(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[st
                     for other, facts in runs.columns.items()
                     if (facts.test_set, facts.digest) == (runs.columns[name].test_set, of.digest)
                 ]
-                hint = f"; {same[0]} is on the same ones" if same else " (--classes of unseen shifts run)"
-                yield f"{name} is on other classes than {ood}{hint}."
+                hint = f"; {same[0]} has the same ones" if same else " (--classes of unseen shifts run)"
+                yield f"{name} has other classes than {ood}{hint}."
 
 
 def fit_runs(runs: RunTable) -> RunFits:
-    """A fit for every OOD column that has ID columns on the same classes, those with the same ID test sets together.
+    """A fit for every OOD column with ID columns on the same classes; those with the same ID test sets are one study.
 
-    In it an ID column is called by its test set, and is on the classes of each OOD column.
+    In a fit, an ID column has the name of its test set, and is on the classes of each OOD column.
     """
     frame = runs.to_frame()
     found, notices = dict[tuple[str, ...], list[ShiftStudy]](), list[str]()
@@ -126,7 +126,7 @@ def fit_runs(runs: RunTable) -> RunFits:
             if not _shifted(runs, name) and facts.digest == of.digest
         }
         if not ids:
-            notices.append(f"{ood} has no fit: no test set that is not shifted is on the same classes (--classes).")
+            notices.append(f"{ood} has no fit: no unshifted test set was scored on the same classes (--classes).")
             continue
         sizes = {name: runs.columns[name].images for name in (ood, *ids.values())}
         try:
@@ -142,7 +142,7 @@ def fit_runs(runs: RunTable) -> RunFits:
 
 
 def scores_of_runs(runs: RunTable) -> tuple[list[Score], Sequence[str]]:
-    """Accuracies on OOD columns, and effective robustness where there are fits; and what is to be told of these."""
+    """Accuracies on OOD columns, effective robustness if there are fits, and notices about the fits."""
     fits = fit_runs(runs)
     if fits.studies:
         return fit_scores(fits.studies), fits.notices
@@ -150,7 +150,7 @@ def scores_of_runs(runs: RunTable) -> tuple[list[Score], Sequence[str]]:
 
 
 def _shifted(runs: RunTable, column: str) -> bool:
-    """Whether a column is OOD; where a run of an earlier version does not say, a published test set tells."""
+    """Whether a column is OOD; for runs of earlier versions, this is looked up by the published test set."""
     said = next(each.shifted for each in runs.data.domains if each.name == column)
     test_set = runs.columns[column].test_set
     return (test_set not in SHIFT_SETS or SHIFT_SETS[test_set].shifted) if said is None else said
@@ -169,7 +169,7 @@ def _table(
 
 
 def _together(studies: Sequence[ShiftStudy]) -> ShiftStudy:
-    """Studies of one OOD test set each, with the same ID test sets, as one."""
+    """Combine studies of one OOD test set each, with the same ID test sets."""
     first, tables = studies[0], [study.table for study in studies]
     table = replace(
         first.table,

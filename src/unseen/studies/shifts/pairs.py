@@ -1,4 +1,4 @@
-"""Which two of several ID test sets predict an OOD test set best."""
+"""The pairs of ID test sets that predict an OOD test set best."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from unseen.studies.shifts.study import LeftOut, ShiftSettings, check_settings, 
 from unseen.studies.shifts.table import ShiftTable
 
 FEWEST = 4
-"""Models that hold one out of a fit of three coefficients."""
+"""Smallest number of models for a leave-one-out error of a fit with three coefficients."""
 
 
 @dataclass(frozen=True)
 class PairRanking:
-    """Pairs of ID sets, all on the same models.
+    """Pairs of ID test sets, all fitted on the same models.
 
     Attributes:
-        ranked: best leave-one-out error first.
+        ranked: pairs by leave-one-out error, best first.
         passed_over: pairs that cannot be fitted, with the reason.
-        outside: how many models are not of the fit, and so decide nothing here.
+        outside: number of models that are not in the fit and are not used here.
         left_out: model of the fit → why it is left out.
     """
 
@@ -31,12 +31,12 @@ class PairRanking:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should not miss."""
+        """Notes for the reader."""
         few = few_models(self.ranked[0].fit)
         told = [few] if few else []
-        told += [f"passed over, {' + '.join(pair)}: {why}" for pair, why in self.passed_over.items()]
+        told += [f"skipped, {' + '.join(pair)}: {why}" for pair, why in self.passed_over.items()]
         if self.outside:
-            told.append(f"models that are not of the fit, and do not count here: {self.outside}")
+            told.append(f"models that are not in the fit and are not used here: {self.outside}")
         if self.left_out:
             names = names_of(list(self.left_out))
             told.append(f"models of the fit that are left out: {_reasons(self.left_out)} ({names})")
@@ -44,14 +44,14 @@ class PairRanking:
 
 
 def rank_pairs(table: ShiftTable, settings: ShiftSettings | None = None) -> PairRanking:
-    """Every pair of the table's ID sets by leave-one-out error on its OOD set.
+    """Rank all pairs of the table's ID test sets by leave-one-out error on its OOD test set.
 
-    The models are those of the fit that have all of the sets, so that pairs can be compared; which those are, and the
-    method, is decided as in `study_shifts`.
+    The models are those of the fit that have all test sets, so that pairs are comparable; they and the method are
+    chosen as in `study_shifts`.
     """
     settings = settings or ShiftSettings()
     if len(table.id_sets) < 2:
-        raise UserError("a pair needs at least two ID test sets to choose from")
+        raise UserError("ranking pairs needs at least two ID test sets")
     if len(table.ood_sets) != 1:
         raise UserError(f"pairs are ranked for one OOD test set at a time, not {len(table.ood_sets)}")
     check_settings(table, settings)

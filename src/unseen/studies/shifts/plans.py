@@ -1,4 +1,4 @@
-"""Which models a shift study evaluates: from a CSV file or options to classifiers."""
+"""The models of a shift study: from a CSV file or options to classifiers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,14 +27,14 @@ class ModelPlan:
     """A model of the study.
 
     Attributes:
-        model: its row in the table.
-        backbone: `source:name`.
-        head: what makes it a classifier: its `own`, `zero-shot` (names of classes in sentences), `linear` (a layer
-            that was fine-tuned with the backbone by this package), or a file of a linear probe.
-        checkpoint: weights of the whole classifier, as fine-tuning or WiSE-FT left them; of the backbone for a probe.
-        classes: what the outputs are: `imagenet-1k`, `cifar-10`, or a CSV file with the columns class, name.
-        templates: of zero-shot sentences: openai, simple, name, or a text file.
-        size: side of the images, instead of that of the backbone's authors.
+        model: name of its row in the table.
+        backbone: id of the backbone, `source:name`.
+        head: how it classifies: with its `own` head, `zero-shot` (class names in prompts), `linear` (a layer that was
+            fine-tuned with the backbone by this package), or a file of a linear probe.
+        checkpoint: weights of the whole classifier from fine-tuning or WiSE-FT; for a probe, weights of the backbone.
+        classes: classes of the outputs: `imagenet-1k`, `cifar-10`, or a CSV file with the columns class, name.
+        templates: templates of zero-shot prompts: openai, simple, name, or a text file.
+        size: side of the images, instead of the authors' default.
     """
 
     model: str
@@ -49,10 +49,10 @@ class ModelPlan:
 
 
 def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]:
-    """A CSV file with the columns model, backbone and, if wanted, those of `OPTIONAL`; files in it are beside it.
+    """Read a CSV file with the columns model, backbone and optionally those of `OPTIONAL`; paths are relative to it.
 
     Args:
-        allow_code: whether its backbones may be Python files and folders of torch.hub, whose code then runs here.
+        allow_code: whether its backbones may be Python files and torch.hub folders, whose code is executed.
     """
     plans = dict[str, ModelPlan]()
     for line, row in read_table(path, ("model", "backbone"), OPTIONAL):
@@ -61,7 +61,7 @@ def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]
                 raise UserError(f"{path}, line 1: unknown column '{name}'{did_you_mean(name, OPTIONAL)}")
         model = row["model"]
         if not model or not row["backbone"] or model in plans:
-            raise UserError(f"{path}, line {line}: {model or 'a model'} is there twice, or a field is empty")
+            raise UserError(f"{path}, line {line}: {model or 'a model'} occurs twice, or a field is empty")
         if runs_code(row["backbone"]) and not allow_code:
             raise UserError(
                 f"{path}, line {line}: the backbone {row['backbone']} is code that would run here; "
@@ -86,13 +86,13 @@ def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]
 def chosen_models(
     backbones: Sequence[str], file: Path | None, common: ModelPlan, *, allow_code: bool = False
 ) -> list[ModelPlan]:
-    """Models by the ids of their backbones, which are alike in everything else, or those of a file.
+    """Models by the ids of their backbones, with the same options for all, or the models of a file.
 
     Args:
         allow_code: see `read_plans`.
     """
     if bool(backbones) == bool(file):
-        raise UserError("say which models: --backbone, once or more often, or --models FILE")
+        raise UserError("no model was given; name some (--backbone), or a file of models (--models)")
     if file:
         return list(read_plans(file, allow_code=allow_code))
     if common.checkpoint is not None and len(backbones) > 1:
@@ -103,7 +103,7 @@ def chosen_models(
 
 
 def check_plans(plans: Sequence[ModelPlan]) -> None:
-    """Refuse models of the same name, and those that `check_plan` refuses."""
+    """Refuse models with the same name, and those that `check_plan` refuses."""
     names = [plan.model for plan in plans]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -113,15 +113,15 @@ def check_plans(plans: Sequence[ModelPlan]) -> None:
 
 
 def check_plan(plan: ModelPlan) -> None:
-    """Refuse what can be told to be wrong before any model is loaded: words that are not known, files not there."""
+    """Refuse unknown options and missing files before any model is loaded."""
     if plan.model == RESERVED:
-        raise UserError(f"a model cannot be called '{RESERVED}': files of predictions have the true classes under it")
+        raise UserError(f"a model cannot be named '{RESERVED}': files of predictions use it for the true classes")
     if plan.weights not in WEIGHTS:
-        raise UserError(f"{plan.model}: weights are {' or '.join(WEIGHTS)}, not '{plan.weights}'")
+        raise UserError(f"{plan.model}: weights must be {' or '.join(WEIGHTS)}, not '{plan.weights}'")
     if plan.head == LINEAR and plan.checkpoint is None:
         raise UserError(f"{plan.model}: a linear head that was fine-tuned needs its checkpoint")
     if plan.checkpoint is not None and not plan.checkpoint.is_file():
-        raise UserError(f"{plan.model}: the checkpoint {plan.checkpoint} is no file")
+        raise UserError(f"{plan.model}: the checkpoint {plan.checkpoint} is not a file")
     for what, value, words in (
         ("head", plan.head, HEADS),
         ("classes", plan.classes, OUTPUTS),
@@ -129,7 +129,7 @@ def check_plan(plan: ModelPlan) -> None:
     ):
         if value not in words and not Path(value).is_file():
             hint = did_you_mean(Path(value).name, words)
-            raise UserError(f"{plan.model}: {what} '{value}' is none of {', '.join(words)}, and no file{hint}")
+            raise UserError(f"{plan.model}: {what} '{value}' is not one of {', '.join(words)}, and not a file{hint}")
 
 
 def load_model(plan: ModelPlan, device: str) -> "Backbone":
@@ -161,7 +161,7 @@ def load_model(plan: ModelPlan, device: str) -> "Backbone":
 
 
 def class_names(plan: ModelPlan) -> Mapping[str, str]:
-    """Class → what it is called in sentences."""
+    """Class → its name in prompts."""
     from unseen.backbones.zero_shot import imagenet_class_names, read_class_names
     from unseen.images.shift_sets.labels import CIFAR_10, imagenet_classes
 
@@ -173,7 +173,7 @@ def class_names(plan: ModelPlan) -> Mapping[str, str]:
 
 
 def _backbone_beside(path: Path, backbone: str) -> str:
-    """The id of a backbone; a folder that open_clip saved a model to is beside the file, as other files are."""
+    """The id of a backbone; the path of a folder saved by open_clip is relative to the file, like other paths."""
     source, _, place = backbone.partition(":")
     return f"{source}:{path.parent / place}" if source == "openclip" and (path.parent / place).is_dir() else backbone
 

@@ -1,8 +1,8 @@
 """`unseen shifts pool`: networks trained on parts and mixtures of one or two training sets, as jobs that resume.
 
-Every model is a job (`unseen.studies.shifts.model_pool` decides on which images). A job that is killed goes on from its
-last checkpoint, and on a CPU ends with the same weights. `models.csv` beside the trained networks is what `unseen
-shifts run --models` reads.
+Every model is a job (`unseen.studies.shifts.model_pool` chooses its images). A killed job resumes from its last
+checkpoint, and on a CPU gives bit-identical weights. `models.csv` beside the trained networks is the input of `unseen
+shifts run --models`.
 """
 
 import hashlib
@@ -44,17 +44,17 @@ from unseen.words import counted
 
 MODELS, CLASSES, NETWORKS = "models.csv", "classes.csv", "networks"
 SENTENCE = "a photo of a {}."
-"""What CLIP models read of an image that has a class and no caption."""
+"""The caption for CLIP models of an image with a class and no caption."""
 
 
 @dataclass(frozen=True)
 class PoolTraining:
-    """Everything that decides the weights of a model of a pool.
+    """Everything that determines the weights of a model of a pool.
 
     Attributes:
-        setup: its recipe is the protocol of the training.
+        setup: its `recipe` is the protocol of the training.
         data: hash of the training sets, their labels and pixels, and of the classes or the sentence.
-        size: side of the images; None for that of the network's authors.
+        size: side of the images; None for the authors' default.
         arithmetic: "float32", or "float16" on a GPU.
     """
 
@@ -69,15 +69,15 @@ class PoolTraining:
 
 @dataclass(frozen=True, eq=False)
 class PoolRequest:
-    """Which networks to train on which images.
+    """A request to train networks on images.
 
     Attributes:
-        sets: one training set, or two whose mixtures are trained on as well.
-        networks: ids: `timm:resnet18`, `torchvision:resnet50`, `openclip:RN50`.
-        recipes: of each kind of network there is.
-        shares: λ of mixtures, the part of the first set, of each kind.
+        sets: one training set, or two, of which mixtures are used too.
+        networks: ids, such as `timm:resnet18`, `torchvision:resnet50`, `openclip:RN50`.
+        recipes: training recipe by kind of network.
+        shares: λ of mixtures, the share of the first set, by kind of network.
         names: class → its name, for outputs of classifiers and for zero-shot classification; in this order.
-        templates: of zero-shot sentences, as `unseen shifts run` takes them.
+        templates: templates of zero-shot prompts, as for `unseen shifts run`.
         workers: processes that decode images.
     """
 
@@ -95,7 +95,7 @@ class PoolRequest:
 
     @cached_property
     def models(self) -> list[PoolModel]:
-        """What is trained, each with the protocol of its training."""
+        """The models, each with the protocol of its training."""
         names = [each.name for each in self.sets]
         planned = []
         for network in self.networks:
@@ -123,7 +123,7 @@ class PoolRequest:
 
     @cached_property
     def images(self) -> JoinedImages:
-        """All training images, one set after the other."""
+        """All training images, one set after another."""
         return joined_images({each.name: each.source for each in self.sets})
 
     @cached_property
@@ -131,7 +131,7 @@ class PoolRequest:
         return StreamedImages(self.images, self.workers)
 
     def rows(self, setup: Setup) -> NDArray[np.int64]:
-        """The images of all sets that a model is trained on, by number."""
+        """Numbers of the images of all sets that a model is trained on."""
         sizes = [len(each) for each in self.sets]
         parts = mixture_rows(sizes, setup)
         return np.concatenate([part + start for part, start in zip(parts, np.cumsum([0, *sizes[:-1]]), strict=True)])
@@ -151,11 +151,11 @@ class PoolRequest:
 
     @cached_property
     def jobs(self) -> dict[str, PoolTraining]:
-        """By the names of models."""
+        """The trainings by the names of models."""
         return {model.name: self.job(model) for model in self.models}
 
     def plan(self, out: Path, means: Means = ALONE) -> Plan:
-        """What would be trained, with what is done already, and how long it should take."""
+        """Plan the trainings: which are done, and the estimated time of the others."""
         self.check()
         jobs = self.left(out)
         left = {job_key(job) for job in jobs}
@@ -173,7 +173,7 @@ class PoolRequest:
         return Plan("A pool of models", parts, len(self.jobs), len(left), counting=counting, probing=seconds)
 
     def seconds(self, jobs: Sequence[PoolTraining]) -> float:
-        """What some trainings should take, beside decoding; a step of each network is measured."""
+        """Estimated seconds of trainings without decoding, from timing a step of each network."""
         measured = dict[str, float]()
         for job in jobs:
             if job.setup.network not in measured:
@@ -183,9 +183,9 @@ class PoolRequest:
         return sum(count * measured[job.setup.network] for job, count in images.items())
 
     def check(self) -> None:
-        """Refuse what cannot be trained, before anything is."""
+        """Refuse an impossible request before any training."""
         if not 1 <= len(self.sets) <= 2:
-            raise UserError("a pool is trained on one training set, or on two and mixtures of them")
+            raise UserError("a pool needs one training set, or two for mixtures of them")
         refuse_same_sets(self.sets)
         captioned = next((each.name for each in self.sets if each.captioned), None)
         classifier = next((name for name in self.networks if kind_of_network(name) == "classifier"), None)
@@ -201,7 +201,7 @@ class PoolRequest:
             raise UserError("a classifier needs images of at least two classes")
 
     def left(self, out: Path) -> list[PoolTraining]:
-        """Jobs without a result, or whose network is no longer there."""
+        """The jobs without a result, or without the weights of their network."""
         jobs = list(self.jobs.values())
         left = {job_key(job) for job in missing(jobs, out / RESULTS)}
         return [job for job in jobs if job_key(job) in left or _lost(out, job)]
@@ -210,10 +210,10 @@ class PoolRequest:
 def train_pool(
     request: PoolRequest, out: Path, *, means: Means = ALONE, watch: Watch | None = None, every: int = EVERY
 ) -> Path:
-    """Train what is missing in a folder, and write the table of all models, which it returns.
+    """Run the missing trainings in a folder, write the table of all models, and return its path.
 
     Args:
-        means: `devices` train several models at a time.
+        means: with several `devices`, several models are trained at the same time.
         every: steps between checkpoints.
     """
     told = watch or Silent()
@@ -238,7 +238,7 @@ def train_pool(
 
 @dataclass(frozen=True)
 class _Training:
-    """Trains the network of a job and keeps it."""
+    """Trains the network of a job and stores it."""
 
     request: PoolRequest
     out: Path
@@ -267,14 +267,14 @@ def _network(request: PoolRequest, job: PoolTraining) -> PoolNetwork:
 
 
 def _file(out: Path, job: PoolTraining) -> Path:
-    """Where the network of a job is kept: `resnet18-0.5-0.2-` and the beginning of its key, λ and ratio between."""
+    """The path of a trained network: `resnet18-0.5-0.2-KEY`, with λ, the ratio and the beginning of the job's key."""
     setup = job.setup
     name = f"{_short(setup.network)}-{setup.share:g}-{setup.ratio:g}-{job_key(job)[:10]}"
     return out / NETWORKS / (name if job.kind == "clip" else f"{name}.safetensors")
 
 
 def _short(network: str) -> str:
-    """A network without where it comes from, and without the folders that it is in."""
+    """The name of a network without its source and folders."""
     return Path(network.partition(":")[2]).name
 
 
@@ -285,14 +285,14 @@ def _lost(out: Path, job: PoolTraining) -> bool:
 
 
 def _write_models(request: PoolRequest, out: Path, watch: Watch) -> Path:
-    """`models.csv` and `classes.csv`; models whose training diverged are left out and named."""
+    """Write `models.csv` and `classes.csv`; models with diverged trainings are left out and named."""
     write_table(out / CLASSES, ["class", "name"], ([label, name] for label, name in request.names.items()))
     rows = []
     for model in request.models:
         job = request.jobs[model.name]
         result = read_result(out / RESULTS, job_key(job))
         if result is None or not result.values["finished"]:
-            why = "its training diverged; give a smaller --rate" if result else "it has no result yet"
+            why = "its training diverged; use a smaller --rate" if result else "it has no result yet"
             watch.tell(f"{model.name} is left out: {why}")
             continue
         place = _file(out, job).relative_to(out).as_posix()

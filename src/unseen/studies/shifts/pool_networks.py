@@ -1,4 +1,4 @@
-"""Networks that a pool trains from nothing: classifiers of timm and torchvision, and CLIP models of open_clip."""
+"""Networks that a pool trains from scratch: classifiers of timm and torchvision, and CLIP models of open_clip."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["classifier", "clip"]
 MOST_SCALE = log(100)
-"""Greatest logarithm of the scale of CLIP's logits (Radford et al. 2021, section 2.5)."""
+"""Largest logarithm of the scale of CLIP's logits (Radford et al. 2021, section 2.5)."""
 CONFIG, WEIGHTS = "open_clip_config.json", "open_clip_model.safetensors"
-"""Files of a folder that open_clip reads a model from."""
+"""Files of a folder from which open_clip loads a model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class PoolNetwork:
     """A network to be trained.
 
     Attributes:
-        targets: of images at some places, what the objective compares outputs with.
-        write: keeps the trained network at a place.
+        targets: the targets of the objective, for images given by their numbers.
+        write: writes the trained network to a path.
     """
 
     module: "nn.Module"
@@ -43,17 +43,19 @@ class PoolNetwork:
 
 
 def kind_of_network(name: str) -> Kind:
-    """What a network is, by where it comes from."""
+    """The kind of a network, by its source."""
     source = name.partition(":")[0]
     if source in ("timm", "torchvision"):
         return "classifier"
     if source == "openclip":
         return "clip"
-    raise UserError(f"{name}: a pool trains networks of timm: and torchvision:, and CLIP models of openclip:")
+    raise UserError(
+        f"{name}: a pool trains networks of timm: and torchvision: and CLIP models of openclip:; choose one"
+    )
 
 
 def network_config(name: str) -> str:
-    """What a folder says of the architecture of a CLIP model; empty for a network that is known by its name."""
+    """The configuration of a CLIP model in a folder; empty for a network that is known by its name."""
     file = Path(name.partition(":")[2]) / CONFIG
     return read_text(file) if file.is_file() else ""
 
@@ -64,7 +66,7 @@ def classifier_network(
     """A classifier of timm or torchvision.
 
     Args:
-        classes: of its outputs, in order.
+        classes: classes of its outputs, in order.
         labels: class of each image.
     """
     import torch
@@ -113,9 +115,9 @@ def clip_network(name: str, texts: Sequence[str], *, size: int | None, seed: int
 
 
 def contrastive(model: "nn.Module", images: "Tensor", tokens: "Tensor") -> "Tensor":
-    """CLIP's loss on a batch: cross-entropy of images with their texts and of texts with their images, their mean.
+    """CLIP's loss on a batch: the mean of the cross-entropies of images with texts and of texts with images.
 
-    Before it, the scale of logits is brought back to at most 100, as open_clip does after every step.
+    Before it, the scale of logits is clamped to at most 100, as open_clip does after every step.
     """
     import open_clip
     import torch
@@ -128,9 +130,9 @@ def contrastive(model: "nn.Module", images: "Tensor", tokens: "Tensor") -> "Tens
 
 
 def clip_texts(labels: Sequence[str], captioned: Sequence[bool], names: Mapping[str, str], sentence: str) -> list[str]:
-    """What CLIP models read of each image: its caption, or a sentence with the name of its class."""
+    """The text of each image for CLIP models: its caption, or a sentence with the name of its class."""
     if "{}" not in sentence:
-        raise UserError(f"the sentence '{sentence}' has no {{}} where the name of the class goes")
+        raise UserError(f"the sentence '{sentence}' has no {{}} for the name of the class; add it")
     return [
         label if is_caption else sentence.replace("{}", names.get(label, label))
         for label, is_caption in zip(labels, captioned, strict=True)
@@ -138,7 +140,7 @@ def clip_texts(labels: Sequence[str], captioned: Sequence[bool], names: Mapping[
 
 
 def _config(file: Path | None, name: str, size: int | None, transform: Transform) -> dict[str, Any]:
-    """What open_clip reads a model from: its architecture, and how images are made for it."""
+    """The configuration of a model for open_clip: its architecture and the preprocessing of images."""
     import open_clip
 
     model = json.loads(file.read_text())["model_cfg"] if file else open_clip.get_model_config(name)

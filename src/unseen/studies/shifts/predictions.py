@@ -1,6 +1,6 @@
-"""Files of predictions, one .npz a column of the table of accuracies: what `unseen shifts agreement` reads.
+"""Files of predictions, one .npz per column of the table of accuracies, for `unseen shifts agreement`.
 
-The arrays are (images,) predicted classes, as indices, under the names of the models; `labels` are the true ones.
+The arrays are (images,) indices of predicted classes under the names of the models; `labels` are the true classes.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ Classes = NDArray[np.integer]
 
 
 def predictions(logits: "Logits", column: "Column") -> tuple[Classes, Classes]:
-    """(n,) predicted and true classes of the images of a column, as indices into the classes kept."""
+    """(n,) predicted and true classes of the images of a column, as indices into its kept classes."""
     import torch
 
     from unseen.metrics.class_subset import subset_guesses
@@ -41,12 +41,12 @@ def predictions(logits: "Logits", column: "Column") -> tuple[Classes, Classes]:
 def add_predictions(
     folder: Path, model: str, made: Mapping[str, tuple[Classes, Classes]], *, keep: bool = False
 ) -> None:
-    """Put a model's predictions into the files of a folder, in place of those it had in any of them.
+    """Add a model's predictions to the files of a folder; they replace its earlier predictions in all files.
 
     Args:
-        folder: beside the table, whose folder is locked meanwhile.
-        made: by column, what `predictions` gives. In a file that has other true classes nothing is put: it is refused.
-        keep: leave those that the model has in other files, as it is the same classifier.
+        folder: folder of predictions beside the table, whose folder is locked meanwhile.
+        made: the result of `predictions` by column. A file with other true classes is refused.
+        keep: keep the model's predictions in other files, since it is the same classifier.
     """
     with folder_lock(folder.parent):
         _add(folder, model, made, keep=keep)
@@ -72,7 +72,7 @@ def _add(folder: Path, model: str, made: Mapping[str, tuple[Classes, Classes]], 
 
 
 def write_predictions(path: Path, arrays: Mapping[str, Classes]) -> None:
-    """Like `np.savez`, which cannot write every name: a model may be called `file`."""
+    """Like `np.savez`, but for all names: a model may be named `file`."""
     with atomic_write(path) as handle, ZipFile(handle, "w") as archive:
         for name, values in arrays.items():
             with archive.open(f"{name}.npy", "w") as entry:
@@ -80,15 +80,15 @@ def write_predictions(path: Path, arrays: Mapping[str, Classes]) -> None:
 
 
 def read_predictions(path: Path) -> Mapping[str, Classes]:
-    """Arrays of class indices by model, all of one length; nothing is unpickled."""
-    with reading(path, "an .npz file of plain arrays, one a model"):
+    """Read arrays of class indices by model, all of the same length; nothing is unpickled."""
+    with reading(path, "an .npz file of plain arrays, one per model"):
         arrays = read_npz(path)
     for name, values in arrays.items():
         if values.ndim != 1 or not np.issubdtype(values.dtype, np.integer):
-            raise UserError(f"{path}: '{name}' must be one class index an image, not {values.dtype} {values.shape}")
+            raise UserError(f"{path}: '{name}' must be one class index per image, not {values.dtype} {values.shape}")
     if len({len(values) for values in arrays.values()}) > 1:
         sizes = ", ".join(f"{name} {len(values)}" for name, values in list(arrays.items())[:4])
         raise UserError(f"{path}: models have predictions of different numbers of images ({sizes} …)")
     if not [name for name in arrays if name != LABELS]:
-        raise UserError(f"{path}: there are no predictions in it")
+        raise UserError(f"{path}: contains no predictions; give a file written by unseen shifts run")
     return arrays

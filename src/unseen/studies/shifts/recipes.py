@@ -1,9 +1,9 @@
 """How the models of a pool are trained by default.
 
-Shi et al. (2023, appendix B.1) train classifiers by TF-Vision's configuration for ResNets on ImageNet, and CLIP models
-by open_clip with the hyper-parameters of Fang et al. (2022), in batches of 2048. What they do not print is taken from
-open_clip's own example for a ResNet-50 (rate 1e-3, decay 0.1), or is ours: the rate falls along a cosine for
-classifiers too, and grows over the same share of the steps in every training.
+Shi et al. (2023, appendix B.1) train classifiers with TF-Vision's configuration for ResNets on ImageNet, and CLIP
+models with open_clip and the hyper-parameters of Fang et al. (2022), in batches of 2048. Settings that they do not
+report are from open_clip's example for a ResNet-50 (rate 1e-3, decay 0.1), or ours: a cosine schedule for classifiers
+too, and the same share of warm-up steps in every training.
 """
 
 from dataclasses import dataclass, replace
@@ -26,9 +26,9 @@ class Recipe:
     """How a network is trained.
 
     Attributes:
-        epochs: over the images that a model is trained on; of no effect where `steps` is given.
-        steps: of every training, however many images it has; 0 for as many as `epochs` take.
-        rate: the greatest learning rate, which is reached after `warmup` of all steps.
+        epochs: epochs over the training images of a model; ignored if `steps` is given.
+        steps: steps of every training, regardless of its number of images; 0 to use `epochs`.
+        rate: the largest learning rate, which is reached after the share `warmup` of all steps.
     """
 
     epochs: float
@@ -55,7 +55,7 @@ def choose_recipe(
     rate: float | None = None,
     decay: float | None = None,
 ) -> Recipe:
-    """The default of a kind of network with some of it changed."""
+    """The default recipe of a kind of network, with some settings changed."""
     usual = DEFAULTS[kind]
     found = replace(
         usual,
@@ -71,7 +71,7 @@ def choose_recipe(
 
 
 def protocol_of(kind: Kind, network: str, recipe: Recipe, images: int) -> FinetuneProtocol:
-    """What is done to a network that is trained on so many images; a batch is never larger than they are."""
+    """The protocol of a training on a number of images; a batch has at most that many."""
     batch = min(recipe.batch, images)
     steps = recipe.steps or max(1, ceil(recipe.epochs * images / batch))
     warmup = min(int(recipe.warmup * steps), steps - 1)

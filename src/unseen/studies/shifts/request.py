@@ -1,4 +1,4 @@
-"""The shift study: models on test sets of several distributions, in the one shape of a study."""
+"""The request for the shift study: models on test sets of several distributions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,16 +35,16 @@ from unseen.words import counted
 
 TITLE = "Accuracy under distribution shift"
 TEST = "test"
-REMEDY = "say how classes compare (--mapping), or what the outputs are (--outputs, or the column classes)"
+REMEDY = "map the classes (--mapping), or define the outputs (--outputs, or the column classes)"
 
 
 @dataclass(frozen=True, eq=False)
 class ShiftRequest:
-    """Which models to evaluate on which test sets.
+    """A request to evaluate models on test sets.
 
     Attributes:
-        scopes: on which classes: any of "own", "shared" and names of test sets (`unseen.studies.shifts.columns`).
-        mapping: name → class, for labels and for outputs of models; what is not in it is left out.
+        scopes: classes to score on: any of "own", "shared" and names of test sets (`unseen.studies.shifts.columns`).
+        mapping: name → class, for labels and for outputs of models; names that are not in it are left out.
     """
 
     plans: Sequence[ModelPlan]
@@ -66,7 +66,7 @@ class ShiftRequest:
         return {}
 
     def survey(self, out: Path) -> Survey:
-        """What there is to do, found out once for a folder, as every model is loaded for it."""
+        """The work to do in a folder, cached, since every model is loaded to find it out."""
         if out not in self._surveys:
             self._surveys[out] = survey_models(self.plans, self.images, self.columns, self.settings, out)
         return self._surveys[out]
@@ -106,7 +106,7 @@ class ShiftRequest:
         found = self.survey(out)
         for sentence in self._sentences(found):
             watch.tell(sentence)
-        # All jobs of a model by one call: it is loaded once, and drives the device alone.
+        # All jobs of a model in one call: it is loaded once and uses the whole device.
         here = choose_executor(Means(gpu=True))
         device = self.settings.device.partition(":")[0] if means.spread else self.settings.device
         settings = replace(
@@ -132,13 +132,13 @@ class ShiftRequest:
         )
 
     def refuse_passed_over(self, out: Path) -> None:
-        """An error that names the models that could not be loaded, once the others are done."""
+        """Raise an error that names the models that could not be loaded, after the others are done."""
         passed_over = self.survey(out).passed_over
         if passed_over:
             each = "; ".join(f"{model}: {why}" for model, why in passed_over.items())
             raise UserError(
                 f"{len(passed_over)} of {len(self.plans)} models could not be loaded ({each}); the others are in "
-                f"{out}, and the same command adds these once it is corrected"
+                f"{out}, and the same command adds these after they are corrected"
             )
 
     def _sentences(self, found: Survey) -> Iterator[str]:
@@ -148,7 +148,7 @@ class ShiftRequest:
         for model in found.models:
             yield from (f"{model.plan.model}: {sentence}" for sentence in model.notes)
             for name in model.lacking:
-                yield f"{model.plan.model}: passes {name} over, as it lacks outputs for its classes; {REMEDY}"
+                yield f"{model.plan.model}: skips {name}, since it has no outputs for its classes; {REMEDY}"
 
     def _images_used(self) -> list[ImagesUsed]:
         return [
@@ -186,12 +186,12 @@ def open_sets(
     *,
     partial: bool = False,
 ) -> list[OpenSet]:
-    """Test sets below a folder, those of some names or patterns or all that are there, and those of the user's own.
+    """Open the test sets in a folder, by names or patterns or all that exist, and the user's own.
 
     Args:
-        root: the folder; None where there are only the user's own.
-        own: see `unseen.images.shift_sets.own`.
-        partial: take incomplete copies too.
+        root: the folder; None if there are only the user's own test sets.
+        own: the user's own test sets; see `unseen.images.shift_sets.own`.
+        partial: accept incomplete copies too.
     """
     if root is None and (names or not own):
         raise UserError(
@@ -213,11 +213,11 @@ def _backbone(model: Surveyed, group: str) -> Backbone:
 
 def _refuse_other_study(out: Path) -> None:
     if (out / RUN).is_file() and (study := read_record(out)[0].study) != STUDY:
-        raise UserError(f"{out}: the folder of a run of unseen {study}; give another folder (--out)")
+        raise UserError(f"{out}: contains a run of unseen {study}; choose another folder (--out)")
 
 
 def _forget_replaced(out: Path, jobs: Sequence[ShiftJob]) -> None:
-    """Take out of a run the jobs that others take the place of: of a model that is another classifier by now, all."""
+    """Remove from a run the jobs that others replace: all jobs of a model that is now another classifier."""
     if not (out / RUN).is_file():
         return
     classifiers = {job.backbone: job.classifier for job in jobs}
@@ -242,4 +242,4 @@ def _nothing_scored(passed_over: Mapping[str, str]) -> str:
         more = f", and {len(passed_over) - 1} more could not be loaded" if len(passed_over) > 1 else ""
         named = why if why.startswith(f"{model}: ") else f"{model}: {why}"
         return f"no model is scored; {named}{more}"
-    return f"no model has outputs for all classes of any column, so nothing is scored; {REMEDY}"
+    return f"no model has outputs for all classes of a column, so nothing is scored; {REMEDY}"

@@ -1,11 +1,11 @@
-"""A small language to choose rows of a table: `group in {imagenet, yfcc} and val >= 5`.
+"""A small language to select rows of a table: `group in {imagenet, yfcc} and val >= 5`.
 
     choice     = all ("or" all)*          all  = one ("and" one)*          one = "not" one | "(" choice ")" | test
     test       = column ("==" | "!=" | "<" | "<=" | ">" | ">=") value  |  column ["not"] "in" "{" value ("," value)* "}"
 
-A column or value with blanks or signs in it goes in quotes, single or double. Values are compared as numbers where both
-are, and as text otherwise; only numbers have an order, and an empty cell passes no test but `!=` and `not in`.
-Nothing is evaluated: this is a parser and a handful of comparisons.
+A column or value with spaces or symbols needs single or double quotes. Values are compared as numbers if both are
+numbers, and otherwise as text; only numbers are ordered, and an empty cell passes only `!=` and `not in`. No code is
+evaluated: this is a parser and a handful of comparisons.
 """
 
 import operator
@@ -29,7 +29,7 @@ DEEPEST = 50
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of the text; `place` is its first character, from 1."""
+    """A token of the text; `place` is the number of its first character, from 1."""
 
     kind: str
     text: str
@@ -37,7 +37,7 @@ class Token:
 
 
 def row_filter(text: str, columns: list[str]) -> Test:
-    """The test that a text describes; a mistake in it is refused with its place."""
+    """Parse a text into a test of rows; errors give their position."""
     parser = _Parser(text, columns)
     test = parser.choice(0)
     parser.expect("", "the end, `and` or `or`")
@@ -62,7 +62,7 @@ class _Parser:
         return token
 
     def accept(self, text: str) -> bool:
-        """Whether the next token is this sign or keyword, which is then taken."""
+        """Consume the next token if it is this symbol or keyword; return whether it was."""
         found = self.next.text == text and self.next.kind != "quoted"
         if found:
             self.take()

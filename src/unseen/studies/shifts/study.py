@@ -1,8 +1,9 @@
-"""The study of distribution shifts: from a table of accuracies to fits, scores and what to make of them.
+"""The study of distribution shifts: from a table of accuracies to fits, scores and diagnostics.
 
-Protocol `shi-2023`: ordinary least squares on logits over the models of the fit, one fit for each OOD set.
-Rules where the paper says nothing: a model with a gap in one of the ID sets or in an OOD set is left out for that OOD
-set; so is an accuracy of exactly 0 or 1, unless the size of its test set is given (see `accuracy_scales`).
+Protocol `shi-2023`: ordinary least squares on logits over the models of the fit, one fit per OOD test set. Rules that
+the paper does not state: a model without an accuracy on one of the ID test sets or on the OOD test set is left out for
+that OOD test set; so is a model with an accuracy of exactly 0 or 1, unless the size of the test set is given (see
+`accuracy_scales`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,13 +39,14 @@ PROTOCOL = "shi-2023"
 
 @dataclass(frozen=True)
 class ShiftSettings:
-    """What can change a number besides the table.
+    """The settings that can change a number besides the table.
 
     Attributes:
-        method: of the fit.
-        minimum: least accuracy on an ID set, by its name and in the unit of the table, for a model to be looked at.
-        sizes: images of the test sets for which they are known.
-        resamples, seed, level: of the bootstrap over models, and how much of it an interval covers.
+        method: method of the fit.
+        minimum: lowest accuracy on an ID test set for a model to be included, by name and in the unit of the table.
+        sizes: number of images of test sets, if known.
+        resamples, seed: number of bootstrap resamples over models, and their seed.
+        level: coverage of the intervals.
     """
 
     method: Method = PAPER
@@ -57,7 +59,7 @@ class ShiftSettings:
 
 @dataclass(frozen=True)
 class Alternative:
-    """The fit by another method: its leave-one-out error and the greatest change it makes to a ρ, both in points."""
+    """The fit with another method: its leave-one-out error and the largest change of a ρ, both in points."""
 
     fit: LogitFit
     held_out: float
@@ -74,12 +76,12 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class ShiftFit:
-    """An OOD set: its fit, what supports it, and every model's score.
+    """The fit of an OOD test set, its diagnostics, and the scores of all models.
 
     Attributes:
-        intervals: (2, k + 1) low and high of weights and intercept.
-        comparisons: fits to single ID sets, pairs and all, best leave-one-out error first.
-        by_group: the same with whole groups held out; empty with fewer than two groups, or where the rest is too few.
+        intervals: (2, k + 1) lower and upper ends of the intervals of weights and intercept.
+        comparisons: fits on single ID test sets, pairs and all, best leave-one-out error first.
+        by_group: the same with whole groups held out; empty with fewer than two groups, or if too few models remain.
         left_out: model → why it is in neither fit nor scores.
     """
 
@@ -95,20 +97,20 @@ class ShiftFit:
 
     @property
     def held_out(self) -> Comparison:
-        """Of the fit to all ID sets."""
+        """The held-out error of the fit on all ID test sets."""
         return next(found for found in self.comparisons if found.fit.names == self.fit.names)
 
 
 @dataclass(frozen=True)
 class ShiftStudy:
-    """Fits for every OOD set of a table."""
+    """The fits of all OOD test sets of a table."""
 
     table: ShiftTable
     settings: ShiftSettings
     fits: tuple[ShiftFit, ...]
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row per OOD test set and model: accuracies, the expected one, and ρ with its interval, as fractions."""
+        """One row per OOD test set and model: accuracies, expected accuracy, and ρ with its interval, as fractions."""
         import pandas as pd
 
         rows = [
@@ -132,24 +134,26 @@ class ShiftStudy:
 
 
 def study_shifts(table: ShiftTable, settings: ShiftSettings | None = None) -> ShiftStudy:
-    """One fit for each OOD set."""
+    """Fit every OOD test set of a table."""
     settings = settings or ShiftSettings()
     check_settings(table, settings)
     return ShiftStudy(table, settings, tuple(_fit_ood(table, ood, settings) for ood in table.ood_sets))
 
 
 def check_settings(table: ShiftTable, settings: ShiftSettings) -> None:
-    """Refuse sizes and minimums of test sets that are not there, and minimums that nothing can reach."""
+    """Refuse sizes and minimums of unknown test sets, and minimums that no accuracy can reach."""
     names = table.test_sets
     for name in (*settings.sizes, *settings.minimum):
         if name not in names:
-            raise UserError(f"no test set '{name}' in this fit to have a size or a minimum{did_you_mean(name, names)}")
+            raise UserError(
+                f"a size or a minimum is given for '{name}', which is not in this fit{did_you_mean(name, names)}"
+            )
     for name, least in settings.minimum.items():
         if name not in table.all_id_columns:
-            raise UserError(f"a minimum is for an ID test set, and '{name}' is OOD")
+            raise UserError(f"a minimum applies to an ID test set, but '{name}' is OOD")
         if table.fraction(least) > 1:
             raise UserError(
-                f"a minimum of {least:g} on '{name}' is more than any accuracy, which are read as {table.unit}"
+                f"a minimum of {least:g} on '{name}' is above any possible accuracy, since the table is in {table.unit}"
             )
 
 
@@ -187,12 +191,11 @@ def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
 
 
 def usable_models(table: ShiftTable, ood: str, settings: ShiftSettings) -> tuple[Array, dict[str, LeftOut]]:
-    """Accuracies on the ID sets and an OOD set, and the models that cannot be fitted or scored on them, or are not
-    wanted.
+    """Accuracies on the ID test sets and an OOD test set, and the models that are left out.
 
     Returns:
-        (models, k + 1) fractions, those of 0 and 1 moved inside where the size of their test set is known; model → why
-        it is left out.
+        (models, k + 1) fractions, with those of 0 and 1 moved inside if the size of their test set is known; and
+        model → why it is left out.
     """
     names = (*table.id_columns[ood], ood)
     accuracy = np.column_stack([_finite(table, name, settings) for name in names])
@@ -224,7 +227,7 @@ def _by_group(
         return ()
     try:
         return tuple(compare_id_sets(x, y, names, folds=groups, method=method))
-    except UserError:  # without one of the groups, the rest does not determine a plane
+    except UserError:  # without one of the groups, the other models do not determine a plane
         return ()
 
 

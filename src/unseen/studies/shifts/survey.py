@@ -1,7 +1,7 @@
-"""What is to be done for models on test sets: which jobs there are, and which logits are still to be computed.
+"""The work to do for models on test sets: the jobs, and the missing logits.
 
-What a classifier is, is known once it is loaded. Each is loaded for that once and let go, so that a study can be of
-more models than fit into memory.
+A classifier must be loaded to be identified. Each is loaded once for that and released, so that a study can have more
+models than fit into memory.
 """
 
 from collections.abc import Sequence
@@ -30,14 +30,14 @@ from unseen.studies.shifts.study import PROTOCOL, STUDY
 
 LOGITS = "logits"
 SCORED = 2e7
-"""Logits a second that are read and scored."""
+"""Logits that are read and scored per second."""
 
 
 @dataclass(frozen=True, eq=False)
 class TestImages:
     """The images of a test set."""
 
-    __test__ = False  # no test, although its name begins so
+    __test__ = False  # tells pytest that this is not a test
 
     opened: OpenSet
 
@@ -58,12 +58,12 @@ class TestImages:
 
     @cached_property
     def shown(self) -> str:
-        """What the images show: their fingerprint."""
+        """The fingerprint of the pixels of the images."""
         rows = plan(self.opened.source, self.opened.manifest, self.split, len(self))
         return fingerprint(self.opened.source, rows.numbers)
 
     def logits_key(self, spec: Spec, settings: Settings) -> str:
-        """Of everything that decides a model's logits."""
+        """A key of everything that determines a model's logits."""
         decides = logit_settings(settings).decides(spec, self.opened.manifest.content_hash, self.split, self.shown)
         return decided_key(decides)
 
@@ -73,8 +73,8 @@ class Part:
     """A model on a test set.
 
     Attributes:
-        left: images whose logits are still to be computed, `bytes` of these logits, and `seconds` that they will take.
-        scoring: seconds that the jobs without a result will take.
+        left, bytes, seconds: number of images without logits, bytes of these logits, and their estimated seconds.
+        scoring: estimated seconds of the jobs without a result.
     """
 
     images: TestImages
@@ -88,7 +88,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Surveyed:
-    """A model that can be loaded, and the test sets that it has the outputs for; `lacking` names the others."""
+    """A model that can be loaded, and the test sets for which it has outputs; `lacking` names the others."""
 
     plan: ModelPlan
     spec: Spec
@@ -98,7 +98,7 @@ class Surveyed:
     loaded: Backbone | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Sent to a process that does some of its jobs, it is loaded there."""
+        """The state without the model, which other processes load by themselves."""
         return self.__dict__ | {"loaded": None}
 
     @property
@@ -125,7 +125,7 @@ def survey_models(
     settings: Settings,
     folder: Path,
 ) -> Survey:
-    """Load each model once to see what it is, and what of it the folder has."""
+    """Load each model once to identify it, and find its results in the folder."""
     models, passed_over = list[Surveyed](), dict[str, str]()
     for each in plans:
         try:
@@ -133,7 +133,7 @@ def survey_models(
         except UserError as error:
             passed_over[each.model] = str(error)
             continue
-        # A single model is kept for the work; of several, one after the other is loaded again.
+        # A single model is kept for the work; several are loaded again, one after another.
         models.append(_survey(each, loaded, images, columns, settings, folder, keep=len(plans) == 1))
     return Survey(tuple(models), passed_over)
 
@@ -194,7 +194,7 @@ def _remaining(images: TestImages, spec: Spec, settings: Settings, folder: Path)
 
 
 def _seconds(rows: int, speed: tuple[float, float] | None, settings: Settings) -> float:
-    """A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes."""
+    """Estimated seconds: a CPU decodes and computes with the same cores, a GPU computes while the CPU decodes."""
     if speed is None:
         return 0.0
     return rows * (sum(speed) if settings.device == "cpu" else max(speed))

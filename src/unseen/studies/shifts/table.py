@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 FitOn = str | Callable[["pd.DataFrame"], Any] | None
-"""Models of the fit: an expression, or a function of the table that gives one truth value a row; None for all."""
+"""Models of the fit: an expression, or a function of the table that returns one boolean per row; None for all."""
 
 GAPS = ("", "nan", "na", "<na>", "none")
-"""What stands for no accuracy, in any case of letters."""
+"""Cells that mean a missing accuracy, in upper or lower case."""
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 UNGROUPED = "all models"
 ON = "-on-"
-"""What stands in the name of a column between its test set and whose classes it is on."""
+"""Separator in the name of a column between its test set and its classes."""
 
 
 @dataclass(frozen=True)
 class ShiftTable:
-    """Models and what they reach.
+    """The accuracies of models.
 
     Attributes:
-        groups: of each model.
-        in_fit: (models,) whether a model takes part in the fit or is only scored.
-        id_sets: what the k ID test sets are called in fits; an OOD set may have each of them on its own classes.
-        id_columns: OOD set → the columns of its k ID test sets, in the order of `id_sets`.
-        accuracy: of each column, (models,) fractions; NaN where the table has a gap.
-        unit: of the table as it was given.
+        groups: group of each model.
+        in_fit: (models,) whether a model is in the fit or only scored.
+        id_sets: names of the k ID test sets in fits; an OOD test set may have each of them on its own classes.
+        id_columns: OOD test set → the columns of its k ID test sets, in the order of `id_sets`.
+        accuracy: (models,) fractions of each column; NaN for empty cells.
+        unit: unit of the original table.
     """
 
     models: tuple[str, ...]
@@ -53,7 +53,7 @@ class ShiftTable:
 
     @property
     def all_id_columns(self) -> tuple[str, ...]:
-        """Those of all OOD sets, each once."""
+        """The ID columns of all OOD test sets, each once."""
         return tuple(dict.fromkeys(name for columns in self.id_columns.values() for name in columns))
 
     @property
@@ -67,12 +67,12 @@ class ShiftTable:
 
 
 def read_accuracies(path: Path) -> "pd.DataFrame":
-    """A CSV file with a header, every cell as text."""
+    """Read a CSV file with a header, every cell as text."""
     import pandas as pd
 
     rows = [row for _, row in read_table(path, [])]
     if not rows:
-        raise UserError(f"{path}: there is a header and no model below it")
+        raise UserError(f"{path}: has a header but no models; add one row per model")
     return pd.DataFrame(rows, dtype=object)
 
 
@@ -91,13 +91,13 @@ def shift_table(
     """The columns of a table that a study needs, as fractions.
 
     Args:
-        table: a row a model; cells may be text.
-        id_sets: columns of the ID test sets of every OOD set that `id_for` does not name.
-        id_for: OOD set → columns of ID test sets of its own, as many for each and in the same order: the same ID test
-            sets on the classes of that OOD set.
-        id_names: what the ID test sets are called; by default what the columns at each place have in common.
+        table: one row per model; cells may be text.
+        id_sets: columns of the ID test sets, for every OOD test set that is not in `id_for`.
+        id_for: OOD test set → its own ID columns, equally many for each and in the same order: the same ID test sets on
+            the classes of that OOD test set.
+        id_names: names of the ID test sets; by default the common part of the columns at each position.
         model, group: columns of names and of groups.
-        unit: of the accuracies; where not given it is detected, and refused where the numbers do not tell it.
+        unit: unit of the accuracies; by default it is detected, and ambiguous numbers are refused.
     """
     id_columns = _id_columns(id_sets, ood_sets, id_for or {})
     wanted = dict.fromkeys([*(name for own in id_columns.values() for name in own), *ood_sets])
@@ -126,11 +126,11 @@ def shift_table(
 def _id_columns(
     id_sets: Sequence[str], ood_sets: Sequence[str], id_for: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """OOD set → the columns of its ID test sets, checked."""
+    """OOD test set → the columns of its ID test sets, checked."""
     unknown = next((name for name in id_for if name not in ood_sets), None)
     if unknown is not None:
         raise UserError(
-            f"ID test sets are given for '{unknown}', which is no OOD test set{did_you_mean(unknown, ood_sets)}"
+            f"ID test sets are given for '{unknown}', which is not an OOD test set{did_you_mean(unknown, ood_sets)}"
         )
     found = {ood: tuple(id_for.get(ood, id_sets)) for ood in ood_sets}
     without = next((ood for ood, columns in found.items() if not columns), None)
@@ -146,21 +146,21 @@ def _id_columns(
     odd = next((ood for ood in others if len(found[ood]) != len(found[first])), None)
     if odd is not None:
         raise UserError(
-            f"'{first}' has {len(found[first])} ID test sets and '{odd}' {len(found[odd])}; give as many for each OOD "
-            "test set, or fit them apart"
+            f"'{first}' has {len(found[first])} ID test sets and '{odd}' {len(found[odd])}; give equally many for each "
+            "OOD test set, or fit them separately"
         )
     return found
 
 
 def _id_names(id_columns: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """What the columns at each place have in common: their name, or that of their test set on different classes."""
+    """The common part of the columns at each position: their name, or that of their test set on different classes."""
     places = [dict.fromkeys(columns) for columns in zip(*id_columns.values(), strict=True)]
     test_sets = [{name.partition(ON)[0] for name in columns} for columns in places]
     alike = [
         next(iter(names)) if len(names) == 1 else " / ".join(of) for names, of in zip(test_sets, places, strict=True)
     ]
     whole = [" / ".join(columns) for columns in places]
-    # With a single OOD set, or the same columns for all, there is nothing to be shortened.
+    # With a single OOD test set, or the same columns for all, the names are not shortened.
     return tuple(whole if len(set(alike)) < len(alike) or all(len(of) == 1 for of in places) else alike)
 
 
@@ -176,7 +176,7 @@ def _models(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _text(cell: object) -> str:
-    """What a cell says, empty where it is missing; a model, or a group, may be called NA."""
+    """A cell as text, empty if it is missing; a model or a group may be named NA."""
     import pandas as pd
 
     return "" if pd.isna(cell) else str(cell).strip()
@@ -214,7 +214,7 @@ def _in_fit(table: "pd.DataFrame", fit_on: FitOn, columns: list[str]) -> NDArray
     else:
         mask = np.asarray(fit_on(table))
         if mask.shape != (len(table),) or mask.dtype != np.bool_:
-            raise UserError(f"fit_on must give one truth value a row, not {mask.dtype} of shape {mask.shape}")
+            raise UserError(f"fit_on must return one boolean per row, not {mask.dtype} of shape {mask.shape}")
     if not mask.any():
-        raise UserError("no model of the table is chosen for the fit")
+        raise UserError("no model of the table is selected for the fit; change the selection (--fit-on)")
     return mask

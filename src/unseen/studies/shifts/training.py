@@ -1,4 +1,4 @@
-"""The training of one network for the shift study, from its checkpoint on where there is one."""
+"""The training of one network for the shift study, which resumes from a checkpoint."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,7 +16,7 @@ from unseen.studies.finetuning import measured_step
 from unseen.studies.shifts.pool_networks import PoolNetwork
 
 TRAINING = "training"
-"""The folder of checkpoints of trainings that are under way."""
+"""Name of the folder of checkpoints of running trainings."""
 EVERY = 500
 """Steps between checkpoints."""
 
@@ -34,12 +34,13 @@ def train_network(
     every: int = EVERY,
     watch: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Train a network, keep it at a place unless its loss diverged, and return what a result says of it.
+    """Train a network, write it unless its loss diverged, and return the values of its result.
 
     Args:
-        rows: numbers of the images that train.
-        checkpoint: stays there, so that a kill before the result is written costs nothing (`remove_checkpoints`).
-        identity: of all that decides the training; see `finetune`.
+        rows: numbers of the training images.
+        place: path of the trained network.
+        checkpoint: not removed here, so that a kill before the result is written loses nothing (`remove_checkpoints`).
+        identity: key of everything that determines the training; see `finetune`.
     """
     from unseen.probes.finetuning.train import finetune
 
@@ -62,10 +63,10 @@ def train_network(
 
 
 def image_seconds(network: PoolNetwork, batch: int, images: int) -> float:
-    """Seconds that a training takes for each image of a step, beside decoding it; the network is changed.
+    """Seconds of a training step per image, without decoding; the network is changed.
 
     Args:
-        images: how many there are in all.
+        images: total number of images.
     """
     rows = np.arange(batch, dtype=np.int64) % images
     seconds = measured_step(
@@ -87,5 +88,5 @@ def remove_checkpoints(out: Path, jobs: Iterable[Any]) -> None:
 
 
 def checkpoint_of(out: Path, key: str) -> Path:
-    """Where a training that is under way is kept."""
+    """The path of the checkpoint of a training."""
     return out / TRAINING / f"{key}.pt"

@@ -1,7 +1,7 @@
-"""Training sets of the models of a pool, and of fine-tuning: images with classes, or with captions.
+"""Training sets of the models of a pool, and of fine-tuning: images with classes or with captions.
 
-A place is what `unseen.images.shift_sets.own` reads. Images that test elsewhere are left out by their ids, as
-`unseen shifts captions` lists them.
+They are read by `unseen.images.shift_sets.own`. Images that are used for testing are excluded by their ids, as listed
+by `unseen shifts captions`.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -31,8 +31,8 @@ class TrainingSet:
     """Images to train on.
 
     Attributes:
-        source: the labels of its entries are captions, or classes where it is not `captioned`.
-        notes: what is to be said of it.
+        source: the labels of its entries are captions if it is `captioned`, and otherwise classes.
+        notes: notes for the user.
     """
 
     name: str
@@ -45,28 +45,28 @@ class TrainingSet:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Those that images are of, sorted; none of a captioned one."""
+        """The classes of the images, sorted; none for a captioned set."""
         return () if self.captioned else tuple(sorted({entry.label for entry in self.source.entries}))
 
     def content(self) -> str:
-        """What decides a training: ids, labels and pixels."""
+        """Hash of everything that determines a training: ids, labels and pixels."""
         return names_and_pixels(self.source, whole(self.source, TRAIN), (TRAIN,))
 
 
 def open_training_set(
     place: str | PathLike[str] | OwnSet, *, captions: bool = False, without: Collection[str] = ()
 ) -> TrainingSet:
-    """The training set at a place; missing images and labels outside its class list are refused.
+    """Open a training set; missing images and labels outside its class list are refused.
 
     Args:
-        captions: whether to take captions, where it has any, instead of classes.
-        without: ids of images to leave out: paths with or without the ending of the file, or names of files.
+        captions: use captions instead of classes, if it has any.
+        without: ids of images to exclude: paths with or without the suffix of the file, or names of files.
     """
     own = own_set(place)
     captioned = captions and _has_captions(own)
     listing = own_listing(own, captions=captioned)
     if absent := missing_images(own, listing):
-        raise UserError(f"{absent}; take them out of the table, or put them there")
+        raise UserError(f"{absent}; remove them from the table, or add the files")
     rows, notes = (listing.rows, ()) if captioned else mapped_rows(own, listing.rows)
     if own.classes is not None and not captioned:
         refuse_unlisted(own, [row.label for row in rows])
@@ -76,22 +76,22 @@ def open_training_set(
     place_of = {row.id: number for number, row in enumerate(listing.rows)}
     kept = [row for row in rows if row.id not in held_out]
     if not kept:
-        raise UserError(f"{own.name}: all of its images are held out, so there is nothing to train on")
+        raise UserError(f"{own.name}: all of its images are held out, so none are left to train on")
     source = choose_images(listing.open(), [place_of[row.id] for row in kept], [row.label for row in kept], own.name)
     return TrainingSet(own.name, source, captioned, notes)
 
 
 def read_held_out(files: Iterable[Path]) -> set[str]:
-    """The ids in some CSV files with a column id, such as the remove.csv of `unseen shifts captions`."""
+    """The ids in CSV files with a column id, such as remove.csv of `unseen shifts captions`."""
     return {row["id"] for file in files for _, row in read_table(file, ("id",)) if row["id"]}
 
 
 def class_names_of(sets: Sequence[TrainingSet], classes: str | None = None) -> dict[str, str]:
-    """Class → its name, for the outputs of models that are trained on some sets.
+    """Class → its name, for the outputs of models that are trained on the sets.
 
     Args:
-        classes: a list by name, or a CSV file with the columns class and name. By default the labels of the sets, or
-            ImageNet's classes where there are only captions.
+        classes: name of a list of classes, or a CSV file with the columns class and name. By default the labels of the
+            sets, or the classes of ImageNet if there are only captions.
     """
     from unseen.backbones.zero_shot import imagenet_class_names, read_class_names
 
@@ -100,13 +100,13 @@ def class_names_of(sets: Sequence[TrainingSet], classes: str | None = None) -> d
     if given and given not in CLASS_LISTS:
         return read_class_names(Path(given))
     found = class_list(given) if given else labels
-    of_imagenet = set(class_list(IMAGENET)) & set(found) and find_spec("open_clip")  # which has CLIP's names of them
+    of_imagenet = set(class_list(IMAGENET)) & set(found) and find_spec("open_clip")  # it has CLIP's class names
     names = imagenet_class_names() if of_imagenet else {}
     return {label: names.get(label, label.replace("_", " ")) for label in found}
 
 
 def refuse_same_sets(sets: Sequence[TrainingSet]) -> None:
-    """Two sets of one name would be one group of models."""
+    """Refuse two sets with one name, which would be one group of models."""
     names = [each.name for each in sets]
     if len(set(names)) < len(names):
         raise UserError(
@@ -115,13 +115,13 @@ def refuse_same_sets(sets: Sequence[TrainingSet]) -> None:
 
 
 def refuse_tested(sets: Sequence[TrainingSet], tests: Sequence[OpenSet]) -> None:
-    """Refuse training images that test too, by their bytes, whatever they are called."""
+    """Refuse training images that are also test images, by their bytes, regardless of their names."""
     for test in tests:
         name, shown = test.shift_set.name, digests(test.source, range(len(test.source.entries)))
         for each in sets:
             found = digests(each.source, range(len(each)))
             ids = [entry.id for source in (each.source, test.source) for entry in source.entries]
-            splits = [each.name] * len(each) + [f"{name} "] * len(shown)  # the blank tells it from a set of that name
+            splits = [each.name] * len(each) + [f"{name} "] * len(shown)  # the space distinguishes it from a set's name
             both = found | {len(each) + number: digest for number, digest in shown.items()}
             shared = shared_images(both, ids, splits, each.name, f"{name} ")
             if shared.pairs:
@@ -141,18 +141,18 @@ def _has_captions(own: OwnSet) -> bool:
 
 
 def _held_out(name: str, ids: Sequence[str], without: Collection[str]) -> set[str]:
-    """Those of the images that are named; a name that may be of several is an error, as it would remove them all."""
+    """The named images; an ambiguous name is an error, since it would remove several images."""
     if not without:
         return set()
     found = dict[str, list[str]]()
     for id_ in ids:
         path = PurePosixPath(id_)
-        # Of a path, the part below the first folder too: the key of a sample, behind the name of its shard.
+        # The part of a path below the first folder matches too: the key of a sample after the name of its shard.
         forms = dict.fromkeys((id_, str(path.with_suffix("")), path.name, path.stem, id_.partition("/")[2]))
         for form in forms:
             if form in without:
                 found.setdefault(form, []).append(id_)
     several = [form for form, own in found.items() if len(own) > 1 and form not in own]
     if several:
-        raise UserError(f"{name}: what is to be left out may be several of its images: {names_of(several)}; give paths")
+        raise UserError(f"{name}: images to leave out are ambiguous: {names_of(several)}; give their paths")
     return {own[0] if form not in own else form for form, own in found.items()}

@@ -1,8 +1,8 @@
-"""Whether a table of accuracies is in percent or in fractions, and what cannot be told from its numbers.
+"""Detection of the unit of a table of accuracies: percent or fractions.
 
-A number above 1 is a percentage. One that is not above 1 may be either: half the images right, or half a percent of
-them. So a unit is detected only where every test set and every model has a percentage, or none has. Anything else is
-for the user to say, as both readings of a model lie near the same line and a fit would not give a wrong one away.
+A number above 1 is a percentage. A number of at most 1 may be either: half of the images, or half a percent of them. So
+the unit is detected only if every test set and every model has a number above 1, or none has. Otherwise the user must
+state it, since both readings of a model lie near the same line, and a fit would not reveal a wrong one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ from unseen.errors import UserError, names_of
 
 Array = NDArray[np.float64]
 Unit = Literal["percent", "fraction"]
-REMEDY = "say --unit percent (unit='percent') if every number is a percentage; otherwise bring the table to one unit"
+REMEDY = "use --unit percent (unit='percent') if every number is a percentage; otherwise convert the table to one unit"
 
 
 def detect_unit(numbers: Mapping[str, Array], models: Sequence[str]) -> Unit:
-    """The unit of a table's accuracies by test set, NaN for gaps; refused where they do not tell it."""
+    """The unit of accuracies by test set, with NaN for empty cells; ambiguous tables are refused."""
     everything = np.column_stack(list(numbers.values()))
     if not (everything > 1).any():
         return "fraction"
@@ -37,7 +37,7 @@ def _check_columns(numbers: Mapping[str, Array]) -> None:
 
 
 def _check_rows(everything: Array, models: Sequence[str]) -> None:
-    """Every model must have a percentage; one that has only gaps and zeros is the same in both units."""
+    """Every model must have a number above 1; a model with only empty cells and zeros is the same in both units."""
     highest = np.nanmax(everything, axis=1, initial=0)
     percent = [model for model, value in zip(models, highest, strict=True) if value > 1]
     unclear = [model for model, value in zip(models, highest, strict=True) if 0 < value <= 1]

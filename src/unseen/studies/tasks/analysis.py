@@ -1,8 +1,8 @@
-"""Reading the task study as Ericsson et al. 2021 do (appendix A.7): averages on the logit scale, correlations, ranks.
+"""The analysis of the task study as in Ericsson et al. 2021 (appendix A.7): averages of logits, correlations, ranks.
 
-An increase from 98 to 99% means more than one from 50 to 51%, so every metric that is bounded goes through the logit
-before it is averaged to be correlated; angles and depths are taken as they are, negated, so that more is better. Ranks
-are by plain averages, as those of the paper's Fig. 7 are.
+An increase from 98 to 99% means more than one from 50 to 51%, so bounded metrics are averaged and correlated on the
+logit scale; angles and depths are not transformed but negated, so that greater is better. Ranks are by plain averages,
+as in the paper's Fig. 7.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -44,20 +44,20 @@ FAMILIES = {"kornblith": "Kornblith", "cd-fsl": "CD-FSL", OTHER: "other data set
 CALIBRATED = tuple(
     name for name, dataset in DATASETS.items() if dataset.few_shot == "kornblith" and not dataset.multi_label
 )
-"""The data sets that the paper's calibration errors are means over."""
+"""The data sets over which the paper averages calibration errors."""
 ERRORS = (ECE, SCALED_ECE)
 """The metrics of calibration."""
 EQUAL = 9
-"""Decimals to which means that count as equal agree: the order of a sum must not break ties."""
+"""Means that agree to this many decimals are equal, so that rounding does not break ties."""
 LEAST_SHARE = 1e-4
-"""A share nearer than this to 0 or 1 is read as this far from it, as the logit goes to infinity there.
+"""Shares are clipped to this distance from 0 and 1, where the logit is infinite.
 
-It is the last digit that the paper prints, so no number is read as better than one that it would print the same.
+It is the last digit that the paper prints, so numbers that it would print the same are not distinguished.
 """
 
 
 def scaled(score: Score) -> float:
-    """A number on the scale that it is averaged and correlated on: the logit where its metric is bounded."""
+    """A score on the scale of averages and correlations: the logit if its metric is bounded."""
     metric = METRICS[score.metric]
     if score.metric in AS_LOGITS:
         return float(logit(min(max(score.value, LEAST_SHARE), 1 - LEAST_SHARE)))
@@ -68,13 +68,13 @@ def scaled(score: Score) -> float:
 
 
 def averages(scores: Iterable[Score]) -> list[Average]:
-    """The mean of each setting over data sets, few-shot settings by family of data sets, as far as they compare.
+    """The mean of each setting over data sets; few-shot settings by family of data sets.
 
-    Data sets that are not the paper's have means of their own.
+    Data sets that are not in the paper have separate means.
 
-    A mean is over the data sets that every backbone has, of those backbones that have any of the setting: means over
-    different data sets would not compare. Where they share none there is no mean; `without_average` says so.
-    Of calibration errors only means over the paper's data sets (`mean_errors`) are taken, as it prints no others.
+    A mean is over the data sets that every backbone with the setting has, since means over different data sets are not
+    comparable. Without a common data set there is no mean; see `without_average`. For calibration errors, only means
+    over the paper's data sets (`mean_errors`) are used, since the paper prints no others.
     """
     found = []
     for setting, by_backbone in _by_setting(scores).items():
@@ -93,16 +93,16 @@ def averages(scores: Iterable[Score]) -> list[Average]:
 
 
 def without_average(scores: Iterable[Score]) -> list[str]:
-    """A sentence on each setting that `averages` has nothing to say of, with the run's backbones that are why."""
+    """A sentence about each setting without a mean in `averages`, with the backbones of the run that are the reason."""
     return [
-        f"{setting_title(setting)}: neither averaged nor ranked, as {_why_apart(by_backbone)}."
+        f"{setting_title(setting)}: neither averaged nor ranked, since {_why_apart(by_backbone)}."
         for setting, by_backbone in _by_setting(scores).items()
         if not _shared(by_backbone)
     ]
 
 
 def _why_apart(by_backbone: Mapping[str, Mapping[str, Score]]) -> str:
-    """Which of the run's own backbones the others would share a data set without; all of its own where no one does."""
+    """The backbones of the run without which the others would have a common data set; all of them if there are none."""
     own = [name for name, of in by_backbone.items() if not any(score.published for score in of.values())]
     alone = [name for name in own if _shared({other: of for other, of in by_backbone.items() if other != name})]
     who = alone or own or list(by_backbone)
@@ -123,13 +123,13 @@ def _by_setting(scores: Iterable[Score]) -> dict[str, dict[str, dict[str, Score]
 
 
 def _shared(by_backbone: Mapping[str, Mapping[str, Score]]) -> list[str]:
-    """The data sets that every backbone has a score of, those of a user's own last."""
+    """The data sets on which every backbone has a score, the user's own last."""
     known = dict.fromkeys(["", IMAGENET, *DATASETS, *(name for of in by_backbone.values() for name in of)])
     return [name for name in known if all(name in of for of in by_backbone.values())]
 
 
 def mean_errors(scores: Iterable[Score]) -> list[Score]:
-    """Calibration errors as the paper prints them, means over its ten data sets, of backbones that have all ten."""
+    """Calibration errors as in the paper: means over its ten data sets, for backbones that have all ten."""
     errors: dict[tuple[str, str], dict[str, Score]] = {}
     for score in scores:
         if score.metric in ERRORS and score.domain:
@@ -142,9 +142,9 @@ def mean_errors(scores: Iterable[Score]) -> list[Score]:
 
 
 def _setting(score: Score) -> str:
-    """The setting, with the family of its data sets where it is a few-shot one, or where they are not the paper's.
+    """The setting, with the family of its data sets if it is few-shot or if they are not in the paper.
 
-    Probes on patches are not the paper's, so that their data sets go together.
+    Probes on patches are not in the paper, so all their data sets are one family.
     """
     setting = task_setting(score)
     if score.probe in PATCH_PROBES:
@@ -155,19 +155,19 @@ def _setting(score: Score) -> str:
 
 
 def is_dataset(domain: str) -> bool:
-    """Whether scores of a domain are of a data set of the study: neither means nor accuracies on ImageNet are."""
+    """Whether a domain is a data set of the study, not a mean or ImageNet."""
     return domain not in {"", IMAGENET}
 
 
 def in_paper(domain: str) -> bool:
-    """Whether a number is of one of the paper's data sets, or of none; own data under a name of theirs are not."""
+    """Whether a domain is one of the paper's data sets, or none; the user's own data with such a name are not."""
     if domain in DATASETS:
         return DATASETS[domain].in_paper
     return not is_dataset(domain) or domain in {trained.domain for trained in TRAINED.values()}
 
 
 def setting_title(setting: str) -> str:
-    """What a setting is called on a page."""
+    """The title of a setting on pages."""
     base, _, family = setting.partition(" ")
     if base in IMAGE_SETTINGS:
         return f"{image_title(base)}{', your images' if family else ''}"
@@ -176,7 +176,7 @@ def setting_title(setting: str) -> str:
 
 
 def _order(setting: str) -> tuple[int, int, str]:
-    """ImageNet and many shots first, few shots by family and number, then calibration, dense tasks, single images."""
+    """Sort key: ImageNet, many-shot, few-shot by family and shots, calibration, dense tasks, single images."""
     base, _, family = setting.partition(" ")
     for place, settings in enumerate((DENSE_SETTINGS, IMAGE_SETTINGS), 3):
         if base in settings:
@@ -188,9 +188,9 @@ def _order(setting: str) -> tuple[int, int, str]:
 
 
 def correlations(found: Sequence[Average]) -> list[Pair]:
-    """Every two settings that four backbones or more have both of, those with ImageNet first.
+    """The correlations of all pairs of settings that at least four backbones have, those with ImageNet first.
 
-    Of dense tasks, settings of other metrics than the one that counts most are correlated with ImageNet alone.
+    For dense tasks, metrics other than the main one are correlated only with ImageNet.
     """
     pairs = []
     for first, second in combinations(found, 2):
@@ -214,10 +214,7 @@ def ranks(found: Sequence[Average]) -> dict[str, dict[str, int]]:
 
 
 def spokes(found: Sequence[Average]) -> list[Average]:
-    """The settings of the paper's Fig. 7, nine for its models: of few-shot ones those with 20 images where there are.
-
-    Calibration is not among them.
-    """
+    """The settings of the paper's Fig. 7, nine for its models: few-shot with 20 images if available; no calibration."""
     shots = {average.setting for average in found}
     return [average for average in found if _is_spoke(average, shots)]
 

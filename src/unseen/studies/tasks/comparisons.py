@@ -1,9 +1,8 @@
-"""Which scores of a task study are of the data sets that they are named after.
+"""Whether the scores of a task study were measured on the data sets that they are named after.
 
-Features of a user's own may have the name of a data set and be of anything. What is not of its classes and images is
-another data set: it goes by another name, which has no published numbers, no place in the paper's averages, and none of
-the facts that are known of the data set, its licence among them. A user's own data set has a name of its own, and no
-published numbers either.
+A user's own features may have the name of a data set but come from other data. Data with other classes or numbers of
+images are another data set: they get another name, and have no published numbers, no part in the paper's averages, and
+no known facts such as a licence. A user's own data set has its own name, and no published numbers either.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -24,53 +23,53 @@ if TYPE_CHECKING:
     from unseen.studies.tasks.features import TaskFeatures
 
 Names = Mapping[tuple[str, str], str]
-"""(backbone, data set) → the name of the data that its scores are of."""
+"""(backbone, data set) → the name of the data that its scores were measured on."""
 
 
 def scored_data(task: "TaskFeatures", protocol: str) -> ScoredData:
-    """What scores of features are of."""
+    """The numbers of classes and images behind the scores of features."""
     images = dict(task.rows)
     return ScoredData(task.backbone, task.dataset.name, protocol, task.classes, images, task.draw, limit=task.limit)
 
 
 def is_of_dataset(scored: ScoredData) -> bool:
-    """Whether data are those of the data set that they are named after, or a part of them."""
+    """Whether data are the data set that they are named after, or a part of it."""
     return _name(scored.domain, _verdict(scored)) != own_name(scored.domain)
 
 
 def is_dense(result: Result) -> bool:
-    """Whether a result is of a data set with boxes or maps."""
+    """Whether a result is on a data set with boxes or maps."""
     return "kind" in result.job
 
 
 def is_by_image(result: Result) -> bool:
-    """Whether a result is of an analysis of single images."""
+    """Whether a result is from an analysis of single images."""
     return "pictures" in result.job
 
 
 def is_by_own_code(result: Result) -> bool:
-    """Whether a result is of a probe or a metric of the user's own."""
+    """Whether a result is from a probe or a metric of the user's own."""
     return "own_metrics" in result.job
 
 
 def is_classification(result: Result) -> bool:
-    """Whether a result is of a data set whose images have classes."""
+    """Whether a result is on a data set with classes."""
     return not is_dense(result) and not is_by_image(result)
 
 
 def own_name(dataset: str) -> str:
-    """What data are called that have the name of a data set and are not that."""
+    """The name of a user's data that have the name of a data set but are not that data set."""
     return f"{dataset} (yours)"
 
 
 def part_name(dataset: str, limit: int) -> str:
-    """What a part of a data set is called; parts of different sizes are different data."""
+    """The name of a part of a data set; parts of different sizes are different data."""
     return f"{dataset} (part: {limit})"
 
 
 def dataset_title(scored: ScoredData, dataset: Dataset) -> str:
-    """What data are called in a run."""
-    if dataset.content:  # how much of it was taken is said apart
+    """The title of data in a run."""
+    if dataset.content:  # the limit of a user's own data set is reported separately
         return dataset.title
     if scored.limit is not None:
         return _part_title(dataset.title, scored.limit)
@@ -82,7 +81,7 @@ def _part_title(title: str, limit: int) -> str:
 
 
 def own_title(title: str, limit: int | None = None) -> str:
-    """What a user's own data set, or a part of it, is called on a page."""
+    """The title of a user's own data set, or of a part of it, on a page."""
     part = "" if limit is None else f", part: {limit} images per class"
     return f"{title} (your data set{part})"
 
@@ -92,7 +91,7 @@ def _verdict(scored: ScoredData) -> Comparability:
 
 
 def _published(domain: str) -> PublishedData | None:
-    """What published numbers of a data set would be of; None for a user's own."""
+    """The data behind the published numbers of a data set; None for a user's own."""
     return published_dataset(DATASETS[domain]) if domain in DATASETS else None
 
 
@@ -111,7 +110,7 @@ def _limit(verdict: Comparability) -> int:
 
 
 def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, str], Comparability]:
-    """(backbone, data set) → whether its scores are of that data set, for all of classification that have results."""
+    """(backbone, data set) → whether its scores are on that data set, for all classification results."""
     scored = {(each.backbone, each.domain): each for each in data.scored}
     pairs = dict.fromkeys(
         (str(result.job["backbone"]), str(result.job["domain"])) for result in results if is_classification(result)
@@ -120,12 +119,12 @@ def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, s
 
 
 def data_names(verdicts: Mapping[tuple[str, str], Comparability]) -> Names:
-    """What data go by."""
+    """The names of the data."""
     return {pair: _name(pair[1], verdict) for pair, verdict in verdicts.items()}
 
 
 def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
-    """The data sets of a page, in order; one that is of other data for some backbones is there for each."""
+    """The data sets of a page, in order; a name that stands for different data has one entry for each."""
     found = []
     for domain in data.domains:
         limits = {each.limit for each in data.scored if each.domain == domain.name and each.limit is not None}
@@ -146,7 +145,7 @@ def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
 
 
 def _own_datasets(domain: Domain, names: Collection[str], limits: Iterable[int]) -> list[TaskDataset]:
-    """A user's own data set and parts of it; nothing for data sets with boxes or maps, and for single images."""
+    """A user's own data set and its parts; nothing for data sets with boxes or maps and for single images."""
     called: dict[str, int | None] = {domain.name: None} | {
         part_name(domain.name, each): each for each in sorted(limits)
     }
@@ -158,7 +157,7 @@ def _own_datasets(domain: Domain, names: Collection[str], limits: Iterable[int])
 
 
 def refuse_changed_data(runs: Iterable[tuple[str, RunData]]) -> None:
-    """Refuse runs of a user's own data set whose images, labels or splits are not the same in all of them."""
+    """Refuse runs in which a user's own data set has different images, labels or splits."""
     known: dict[str, tuple[str, str]] = {}
     for run, data in runs:
         for images in data.images:
@@ -167,13 +166,13 @@ def refuse_changed_data(runs: Iterable[tuple[str, RunData]]) -> None:
             content, other = known.setdefault(images.domain, (images.hash, run))
             if content != images.hash:
                 raise UserError(
-                    f"{other} and {run}: your data set {images.domain} is not the same in both, as its images, labels "
-                    "or splits were changed; report them apart, or run the earlier one again"
+                    f"{other} and {run}: your data set {images.domain} is not the same in both, since its images, "
+                    "labels or splits were changed; report them separately, or run the earlier one again"
                 )
 
 
 def task_comparison_notices(verdicts: Mapping[tuple[str, str], Comparability]) -> list[str]:
-    """What a reader must know of data that have the name of one of the paper's data sets."""
+    """Notices about data with the name of one of the paper's data sets."""
     parts = {pair: verdict for pair, verdict in verdicts.items() if _is_part(verdict)}
     whole = {pair: verdict for pair, verdict in verdicts.items() if pair not in parts}
     known = {pair: verdict for pair, verdict in whole.items() if pair[1] in DATASETS}
@@ -190,7 +189,7 @@ def _part_sentences(parts: Mapping[tuple[str, str], Comparability]) -> list[str]
     for (_, dataset), verdict in parts.items():
         titles.setdefault(_limit(verdict), []).append(DATASETS[dataset].title if dataset in DATASETS else dataset)
     return [
-        f"A quick look at a part of {', '.join(dict.fromkeys(names))}: {limit_text(limit)}. Such scores are not those "
-        "of all images, so no published ones stand beside them."
+        f"A quick look at a part of {', '.join(dict.fromkeys(names))}: {limit_text(limit)}. Such scores differ from "
+        "those on all images, so they are not compared with published ones."
         for limit, names in titles.items()
     ]

@@ -1,4 +1,4 @@
-"""Dense tasks as a part of the task study: probes on patch features, for data sets with maps of labels."""
+"""Dense tasks in the task study: probes on patch features, for data sets with label maps."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,8 +52,8 @@ class DenseRequest:
     """Probes of patch features on data sets with maps.
 
     Attributes:
-        datasets: with maps; those with boxes have no patch probe.
-        backbones: loaded with patches.
+        datasets: data sets with maps; those with boxes have no patch probe.
+        backbones: backbones loaded with `patches`.
         probes: some of `PROBES`.
     """
 
@@ -66,7 +66,7 @@ class DenseRequest:
 
     @cached_property
     def protocols(self) -> list[ProtocolUsed]:
-        """Of the probes that are asked for."""
+        """The protocols of the requested probes."""
         known = {"patch-linear": self.linear, "patch-context": self.context}
         return [ProtocolUsed.of(name, known[name]) for name in self.probes]
 
@@ -75,7 +75,7 @@ class DenseRequest:
         return patch_settings(self.settings, self.backbones)
 
     def plan(self, out: Path, means: Means) -> Plan:
-        """What is to be done; see `unseen.studies.study.Request`."""
+        """Plan the work; see `unseen.studies.study.Request`."""
         checked_device(self._extraction)
         self._refuse_nonsense()
         refuse_other_run(out, self._setup())
@@ -107,7 +107,7 @@ class DenseRequest:
         )
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[PatchJob]:
-        """Extract what is missing; see `unseen.studies.study.Request`."""
+        """Extract missing features; see `unseen.studies.study.Request`."""
         made = [store for each in self.datasets for stores in self._stores(each, out, means, watch) for store in stores]
         refuse_unfinished(made, self._extraction.part)
         data = {each.dataset.name: self._extracted(each, out, watch) for each in self.datasets}
@@ -137,14 +137,14 @@ class DenseRequest:
         )
 
     def _missing_images(self, data: OpenDenseDataset, out: Path, part: Part | None = None) -> list[int]:
-        """By backbone; of this part of a job array unless another is given."""
+        """Number of images without features by backbone, in this part of a job array unless another is given."""
         specs, folder = [backbone.spec for backbone in self.backbones], features_folder(data, out)
         settings = replace(self._extraction, part=part or self._extraction.part)
         parts = [remaining_rows(data.source, data.manifest, split, specs, folder, settings) for split in SPLITS]
         return [sum(of) for of in zip(*parts, strict=True)]
 
     def _planned_jobs(self, out: Path) -> list[PatchJob]:
-        """Jobs on features that are there."""
+        """The jobs on existing features."""
         found = list[PatchJob]()
         for data in self.datasets:
             if not max(self._missing_images(data, out, WHOLE)):
@@ -166,7 +166,7 @@ class DenseRequest:
         return list(extract_passes(means, passes, self.backbones, self._extraction))
 
     def _extracted(self, data: OpenDenseDataset, out: Path, watch: Watch | None) -> DenseData:
-        """The features of a data set, which are there."""
+        """The existing features of a data set."""
         name = data.dataset.name
         features: dict[str, dict[str, PatchFeatures]] = {backbone.label: {} for backbone in self.backbones}
         for split, stores in zip(SPLITS, self._stores(data, out, ALONE, Silent()), strict=True):
@@ -186,7 +186,7 @@ class DenseRequest:
                 yield PatchContextJob(STUDY, self.context, *shared, data.digest)
 
     def _all_seconds(self) -> float:
-        """Of all jobs, done or not."""
+        """Estimated seconds of all jobs, finished or not."""
         known: dict[str, PatchJob] = {
             "patch-linear": PatchLinearJob(STUDY, self.linear, "", "", "classes", "", "", ""),
             "patch-context": PatchContextJob(STUDY, self.context, "", "", "classes", "", "", ""),
@@ -245,7 +245,7 @@ class DenseRequest:
 
 
 def features_folder(data: OpenDenseDataset, out: Path) -> Path:
-    """Where the features of a data set's images are: data sets of the same images and splits share them."""
+    """The folder of the features of a data set; data sets with the same images and splits share it."""
     return out / FEATURES / f"images-{data.manifest.content_hash[:12]}"
 
 
@@ -265,12 +265,12 @@ def _part(data: OpenDenseDataset, spec: PatchSpec, counts: Mapping[str, int], le
 
 def _patch_spec(backbone: Backbone) -> PatchSpec:
     if not isinstance(backbone.spec, PatchSpec):
-        raise UserError(f"{backbone.spec.id}: gives one vector per image; load it with patches")
+        raise UserError(f"{backbone.spec.id}: returns one vector per image; load it with patches=True")
     return backbone.spec
 
 
 def _same_data(jobs: Sequence[PatchJob]) -> list[list[PatchJob]]:
-    """Jobs in groups that work on the same features."""
+    """The jobs in groups with the same features."""
     return [list(group) for _, group in groupby(jobs, lambda job: (job.domain, job.backbone))]
 
 

@@ -1,4 +1,4 @@
-"""How long probes on patch features take: small pieces of their work are timed at the sizes of a data set."""
+"""Time estimates of probes on patch features, from timing small pieces of their work at the sizes of a data set."""
 
 import time
 from collections import Counter
@@ -17,11 +17,11 @@ from unseen.probes.patches.job import PatchJob, PatchSize
 from unseen.probes.patches.scoring import MapScorer, image_score, upsampled
 
 TRIED = 20
-"""Images that are looked at for one with sound labels."""
+"""Number of images that are tried to find one with valid labels."""
 
 
 def codes_of(data: OpenDenseDataset) -> Codes:
-    """Codes as a probe would have them, the directions of normals aside, which do not matter here."""
+    """The codes of a probe, except for the directions of normals, which do not affect the time."""
     if data.dataset.kind == "normals":
         directions = np.random.default_rng(0).standard_normal((CODEWORDS, 3)).astype(np.float32)
         return NormalCodes(directions / np.linalg.norm(directions, axis=1, keepdims=True))
@@ -29,13 +29,13 @@ def codes_of(data: OpenDenseDataset) -> Codes:
 
 
 def size_of(data: OpenDenseDataset, positions: int, channels: int) -> PatchSize:
-    """What a job on a data set has to do."""
+    """The size of a job on a data set."""
     counts = Counter(data.manifest.splits)
     return PatchSize(counts["train"], counts["test"], positions, channels, codes_of(data).count)
 
 
 def job_seconds(job: PatchJob, data: OpenDenseDataset, size: PatchSize, grid: tuple[int, int], device: str) -> float:
-    """Of fitting a probe and predicting the patches of test images, and of reading and scoring maps."""
+    """Seconds to fit a probe, predict the patches of test images, and read and score maps."""
     alike = replace(job, backbone="", domain="", train="", test="", labels="")
     return _probe_seconds(alike, size, device) + _map_seconds(data, size, grid, device)
 
@@ -48,13 +48,13 @@ def _probe_seconds(job: PatchJob, size: PatchSize, device: str) -> float:
 
 @lru_cache(maxsize=64)
 def _map_seconds(data: OpenDenseDataset, size: PatchSize, grid: tuple[int, int], device: str) -> float:
-    """Of coding the maps of training images and scoring those of test images, from one of each."""
+    """Seconds to encode the maps of training images and score those of test images, from timing one of each."""
     codes, place = codes_of(data), torch.device(device)
     shares = torch.rand(grid[0] * grid[1], size.codes, device=place)
     for number in range(min(TRIED, len(data.manifest.splits))):
         try:
             labels = data.labels(number)
-        except UserError:  # named when the labels are surveyed
+        except UserError:  # reported when the labels are checked
             continue
         assert not isinstance(labels, Objects)
 
@@ -75,7 +75,7 @@ def _map_seconds(data: OpenDenseDataset, size: PatchSize, grid: tuple[int, int],
 
 
 def _timed(piece: Callable[[], object], device: torch.device) -> float:
-    """Seconds, the better of two: the first time a device sets itself up."""
+    """Seconds of a function, the better of two runs, since the first includes the device's setup."""
     found = []
     for _ in range(2):
         start = time.perf_counter()

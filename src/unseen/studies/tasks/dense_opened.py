@@ -1,4 +1,4 @@
-"""The data sets with boxes or maps that a study is asked for: by name, or a user's own by their place."""
+"""The requested data sets with boxes or maps: by name, or a user's own by their path."""
 
 from collections.abc import Iterable, Sequence
 from os import PathLike
@@ -12,15 +12,15 @@ from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe_all, is_own, refuse_same_names
 
 AskedDense = str | OpenDenseDataset
-"""The name of a data set, or a user's own, which is open."""
+"""The name of a data set, or an open data set of the user."""
 
 
 def asked_dense(words: Iterable[str | PathLike[str] | OpenDenseDataset], track: Track = untracked) -> list[AskedDense]:
-    """What a user asks for: known names, then open data sets, own ones among them; each once.
+    """The requested data sets, each once: known names, then open data sets, including the user's own.
 
     Args:
-        words: names, places of own data sets, or those that were opened before.
-        track: shows how many images of an own data set were read.
+        words: names, paths of the user's own data sets, or open data sets.
+        track: shows the progress of reading the images of the user's own data sets.
     """
     asked = [*dict.fromkeys(words)]
     places = [word for word in asked if not isinstance(word, OpenDenseDataset)]
@@ -33,11 +33,11 @@ def asked_dense(words: Iterable[str | PathLike[str] | OpenDenseDataset], track: 
 
 
 def open_dense(asked: Sequence[AskedDense], root: Path | None, kinds: Sequence[str]) -> list[OpenDenseDataset]:
-    """Open data sets; where none is asked for, all that are there and have labels of some kinds.
+    """Open data sets; by default all that exist and have labels of the given kinds.
 
     Args:
-        root: the folder that named ones are below.
-        kinds: of labels, for those that are not named.
+        root: folder that contains the named data sets.
+        kinds: kinds of labels, if no data sets are named.
     """
     if root is not None and not root.is_dir():
         raise UserError(f"{root}: no such folder; give the folder that contains the data sets")
@@ -51,6 +51,6 @@ def open_dense(asked: Sequence[AskedDense], root: Path | None, kinds: Sequence[s
         if dataset.kind in kinds:
             try:
                 found.append(open_dense_dataset(dataset, root))
-            except UserError:  # nobody asked for it by name
+            except UserError:  # it was not requested by name
                 continue
     return found

@@ -1,4 +1,4 @@
-"""What a page of the task study has of dense tasks: scores by data set and probe, by class, and pictures."""
+"""Dense tasks on a page of the task study: scores by data set and probe, by class, and pictures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +23,9 @@ class DenseResult:
     """A backbone on a data set with boxes or maps.
 
     Attributes:
-        scores: the one that counts most first.
-        by_class: IoU or AP of each class, None for classes that no test image has; empty where there are no classes.
-        pictures: files of three panels each: image, truth, prediction.
+        scores: the main metric first.
+        by_class: IoU or AP of each class, None for classes without test images; empty if there are no classes.
+        pictures: files with three panels each: image, ground truth, prediction.
     """
 
     backbone: str
@@ -36,11 +36,11 @@ class DenseResult:
 
 @dataclass(frozen=True)
 class DenseProbe:
-    """What was measured on a data set in one way.
+    """The results of one probe and protocol on a data set.
 
     Attributes:
-        beside: whether published scores stand beside those of a backbone.
-        said: why they do not, or what differs.
+        beside: whether published scores are comparable with those of a backbone.
+        said: why they are not, or what differs.
     """
 
     probe: str
@@ -66,9 +66,7 @@ class DenseTask:
 
 
 def dense_scores(data: RunData, results: Sequence[Result]) -> list[Score]:
-    """The scores of dense results, under the names of their data: what published ones do not compare with is the
-    user's own.
-    """
+    """The scores of dense results; data that are not comparable with published ones are named as the user's own."""
     found = []
     for result in filter(is_dense, results):
         verdict = _verdict(data, result)
@@ -78,7 +76,7 @@ def dense_scores(data: RunData, results: Sequence[Result]) -> list[Score]:
 
 
 def dense_tasks(data: RunData, results: Sequence[Result], pictures: Mapping[str, Path]) -> list[DenseTask]:
-    """By data set, then by probe and protocol, then by backbone.
+    """The dense tasks by data set, then by probe and protocol, then by backbone.
 
     Args:
         pictures: key of a result → the folder of its pictures.
@@ -114,11 +112,11 @@ def _probe(
         if (verdict := _verdict(data, result)) is not None
     }
     if probe in PATCH_PROBES:
-        said = ["No published numbers: the paper probes no patches."]
+        said = ["No published numbers: the paper does not probe patches."]
     elif probe not in TRAINED:
-        said = ["No published numbers: this goes beyond the paper, which has ResNets only."]
+        said = ["No published numbers: this goes beyond the paper, which has only ResNets."]
     elif not verdicts:
-        said = ["No published numbers: the data set is not the paper's."]
+        said = ["No published numbers: the data set is not in the paper."]
     else:
         said = verdict_sentences(verdicts, titles, ERICSSON)
     beside = any(verdict.allowed for verdict in verdicts.values())
@@ -136,7 +134,7 @@ def _result(result: Result, pictures: Mapping[str, Path]) -> DenseResult:
 
 
 def _classes(result: Result) -> list[str]:
-    """Names of the classes: those of the result, or of the data set of that name, or numbers."""
+    """Names of the classes: from the result, or from the data set with that name, or numbers."""
     known = dense_datasets().get(str(result.job["domain"]))
     count = len(result.values.get("by_class", []))
     names = result.values.get("classes") or (known.classes if known else ())
@@ -144,7 +142,7 @@ def _classes(result: Result) -> list[str]:
 
 
 def _verdict(data: RunData, result: Result) -> Comparability | None:
-    """Whether a training is of what the paper trained on; None where it has no such numbers."""
+    """Whether a training used the paper's data; None if the paper has no such numbers."""
     score = next(result_scores(result))
     trained = TRAINED.get(score.probe)
     if trained is None or trained.domain != score.domain:
@@ -153,7 +151,7 @@ def _verdict(data: RunData, result: Result) -> Comparability | None:
         (each for each in data.scored if (each.backbone, each.domain) == (score.backbone, score.domain)), None
     )
     facts = dense_datasets()[trained.domain]
-    # A record has one protocol of a data set, of which there may be several.
+    # The record has one protocol per data set, although there may be several.
     return compare(
         replace(scored, protocol=score.protocol) if scored else None, published_maps(trained.protocol, facts)
     )

@@ -1,4 +1,4 @@
-"""From what a user asks of dense tasks, on the command line or in Python, to a request."""
+"""Requests for dense tasks, from options of the command line or of Python."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -28,13 +28,13 @@ def dense_probing(
     """Probes on patch features.
 
     Args:
-        names: data sets; all that are there where none is given.
-        probes: some of `PROBES`; all of them where none is given.
+        names: data sets; by default all that exist.
+        probes: some of `PROBES`; by default all.
     """
     wrong = next((name for name in probes if name not in PROBES), None)
     if wrong is not None:
-        hint = did_you_mean(wrong, PROBES) or f"; there are {', '.join(PROBES)}"
-        raise UserError(f"no probe '{wrong}' of patches{hint}")
+        hint = did_you_mean(wrong, PROBES) or f"; choose from {', '.join(PROBES)}"
+        raise UserError(f"no patch probe '{wrong}'{hint}")
     opened = open_dense(names, root, MAPS)
     return DenseRequest(opened, backbones, settings, [name for name in PROBES if not probes or name in probes])
 
@@ -49,10 +49,10 @@ def dense_training(
     scale: float,
     seed: int,
 ) -> Request[Any]:
-    """Training end to end; fewer steps or smaller images than the paper's make a short form.
+    """Training end to end; fewer steps or smaller images than in the paper make a short form.
 
     Args:
-        scale: of the sides of images.
+        scale: factor of the sides of images.
     """
     if not names:
         raise UserError("say on which data sets to train: --datasets")

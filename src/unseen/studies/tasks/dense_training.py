@@ -1,4 +1,4 @@
-"""Training on boxes and maps as a part of the task study: the protocols of Ericsson et al. 2021, A.4 to A.6."""
+"""Training on boxes and maps in the task study: the protocols of Ericsson et al. 2021, A.4 to A.6."""
 
 import time
 from collections import Counter
@@ -57,22 +57,22 @@ BY_KIND: dict[Kind, tuple[DenseProtocol, ...]] = {
     "normals": (NORMALS,),
     "classes": (SEGMENTATION,),
 }
-"""What the paper trains on each kind of labels; on depths it trains nothing."""
+"""The paper's protocols for each kind of labels; it has none for depth."""
 MEASURED_STEPS = {"cuda": (8, 16), "cpu": (1, 2)}
-"""For estimates, by device: steps that are passed over, and steps that are timed.
+"""For estimates, by device: the number of warm-up steps and of timed steps.
 
-The first ones set a GPU up, and find batches that were made meanwhile. After them, batches come in bursts of as many as
-are made at once, where making them is what takes longest: the mean over some bursts counts, not the median.
+The first steps include the setup of a GPU, and use batches that were prepared in the meantime. If preparing batches is
+the bottleneck, they then arrive in bursts, so the mean over several bursts is used, not the median.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class _Trains:
-    """The values of a training, with data sets and backbones that are opened or loaded once; it can be sent.
+    """Computes the values of a training; data sets are opened and backbones are loaded once. It is picklable.
 
     Attributes:
         out: folder of the run.
-        device: None for the one that a worker has.
+        device: None for the device of the worker.
     """
 
     datasets: Mapping[str, OpenDenseDataset]
@@ -97,16 +97,16 @@ def _checkpoint(job: DenseTrainingJob, out: Path) -> Path:
 
 
 def _copy(backbone: Backbone) -> Backbone:
-    """A backbone whose module may be changed."""
+    """A copy of a backbone whose module may be changed."""
     return replace(backbone, module=deepcopy(backbone.module))
 
 
 @dataclass(frozen=True, eq=False)
 class DenseTrainingRequest:
-    """Every backbone trained on every data set.
+    """Training of every backbone on every data set.
 
     Attributes:
-        shorten: makes the protocol that is followed of the paper's; a short one has another name.
+        shorten: maps the paper's protocol to the one that is used; a short form has another name.
     """
 
     datasets: Sequence[OpenDenseDataset]
@@ -117,10 +117,12 @@ class DenseTrainingRequest:
 
     @cached_property
     def protocols(self) -> dict[tuple[str, str], list[DenseProtocol]]:
-        """By data set and backbone: one that goes beyond the paper has a name that says so."""
+        """The protocols by data set and backbone; those that go beyond the paper have another name."""
         depths = [data.dataset.name for data in self.datasets if data.dataset.kind not in BY_KIND]
         if depths:
-            raise UserError(f"{depths[0]}: the paper trains nothing on depths; probe patch features (leave --finetune)")
+            raise UserError(
+                f"{depths[0]}: there is no training protocol for depth; leave out --finetune to probe patch features"
+            )
         return {
             (data.dataset.name, each.label): [
                 self.shorten(extended(protocol) if (each.label, protocol.name) in self._extensions else protocol)
@@ -132,7 +134,7 @@ class DenseTrainingRequest:
 
     @cached_property
     def _extensions(self) -> dict[tuple[str, str], Extension]:
-        """By backbone and name of the paper's protocol, for those that go beyond it."""
+        """The extensions beyond the paper by backbone and name of the paper's protocol."""
         kinds = {data.dataset.kind for data in self.datasets}
         asked = [protocol for kind, protocols in BY_KIND.items() if kind in kinds for protocol in protocols]
         return {
@@ -144,7 +146,7 @@ class DenseTrainingRequest:
 
     @cached_property
     def jobs(self) -> list[DenseTrainingJob]:
-        """By data set, protocol and backbone."""
+        """The jobs by data set, protocol and backbone."""
         arithmetic = "float16" if self.device.type == "cuda" else "float32"
         found = []
         for data in self.datasets:
@@ -169,7 +171,7 @@ class DenseTrainingRequest:
         return found
 
     def plan(self, out: Path, means: Means) -> Plan:
-        """The trainings that are left."""
+        """Plan the missing trainings."""
         refuse_other_run(out, Setup(protocols=self._used(), finetunings=self._finetunings()))
         left = missing(self.jobs, out / RESULTS)
         parts: list[dict[str, Cell]] = []
@@ -202,7 +204,7 @@ class DenseTrainingRequest:
         self, jobs: Sequence[DenseTrainingJob], results: Path, means: Means, watch: Watch
     ) -> Iterator[DenseTrainingJob]:
         if means.spread and self.device.type != default_device().type:
-            raise UserError("--device is for one device, and these trainings are spread over several; leave it out")
+            raise UserError("--device selects one device, but these trainings use several; leave it out")
         device = None if means.spread else str(self.device)
         data = {each.dataset.name: each for each in self.datasets}
         work = OneByOne(_Trains(data, sent_backbones(self.backbones), results.parent, device, watch))
@@ -211,7 +213,7 @@ class DenseTrainingRequest:
             yield job
 
     def _seconds(self, jobs: Sequence[DenseTrainingJob]) -> float:
-        """From a few steps of each network on the images themselves."""
+        """Estimated seconds, from timing a few steps of each network on the images."""
         every = {(job.backbone, job.domain, job.protocol.name): job for job in jobs}
         return sum(job.protocol.steps * self._step_seconds(job) for job in every.values())
 
@@ -240,7 +242,7 @@ class DenseTrainingRequest:
         return {each.label: BackboneAbout.of(each.spec) for each in self.backbones}
 
     def _notices(self) -> list[Notice]:
-        """On short forms of the protocols, and on what goes beyond the paper."""
+        """Notices about short forms of the protocols and about extensions beyond the paper."""
         every = {each.name: each for of in self.protocols.values() for each in of}
         short = [each for each in every.values() if each.name.endswith("-short")]
         sizes = {each.label: each.spec.transform.size for each in self.backbones}

@@ -1,4 +1,4 @@
-"""Computing the jobs of dense tasks, one after the other: their features fill the memory of a device."""
+"""Computation of the jobs of dense tasks, one after another, since their features fill the memory of a device."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -25,11 +25,11 @@ from unseen.studies.tasks.page_data import PICTURES
 
 @dataclass(frozen=True, eq=False)
 class DenseData:
-    """A data set with maps whose patch features are there.
+    """A data set with maps and its patch features.
 
     Attributes:
-        digest: of its labels.
-        features: by backbone and split.
+        digest: hash of the labels.
+        features: patch features by backbone and split.
     """
 
     opened: OpenDenseDataset
@@ -39,10 +39,10 @@ class DenseData:
 
 @dataclass(frozen=True, eq=False)
 class DenseProbe:
-    """The values of a job, on the device of whoever computes it; it can be sent.
+    """Computes the values of a job on the device of the process; it is picklable.
 
     Attributes:
-        data: by data set.
+        data: data by data set.
         out: folder of the run.
     """
 
@@ -62,7 +62,7 @@ class DenseProbe:
 
 
 def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:
-    """Image, truth and prediction of the best and the worst test images, side by side."""
+    """Write image, ground truth and prediction of the best and the worst test images, side by side."""
     numbers = {entry.id: number for number, entry in enumerate(task.opened.source.entries)}
     folder.mkdir(parents=True, exist_ok=True)
     for place, row in enumerate(predictor.shown):
@@ -77,7 +77,7 @@ def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:
 
 
 def damaged_label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:
-    """Images that are left out because their labels cannot be used."""
+    """Images that are skipped because their labels cannot be used."""
     for split, word in (("train", "training images"), ("test", "test images")):
         if damaged := survey_labels(data).damaged.get(split):
             examples = tuple(f"{each.id}: {each.reason}" for each in damaged[:MOST_EXAMPLES])

@@ -1,7 +1,7 @@
-"""Features of the data sets of the task study: making them, finding them, and what planning needs to know of them.
+"""Features of the data sets of the task study: extracting them, finding them, and their sizes for planning.
 
-Below a folder there is one for each data set, and in it a store for each split, as `unseen tasks` writes them, of one
-backbone or several; or features of the user's own: `train`, `val` and `test` (or `all`), as a store or as a file.
+The folder has one folder per data set, with one store per split as written by `unseen tasks`, of one backbone or
+several; or with the user's own features: `train`, `val` and `test` (or `all`), as a store or as a file.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,19 +36,19 @@ STUDY: Study = "tasks"
 
 @dataclass(frozen=True)
 class TaskFeatures:
-    """The features of a data set by a backbone, there or still to be made.
+    """The features of a backbone on a data set, existing or still to be extracted.
 
     Attributes:
-        hashes, places: by split; empty where features are still to be made.
-        rows: images by split.
-        classes: how many; where an image has several, the single ones; 0 where labels are not classes.
-        fewest: images, of all splits together, of the class that has the fewest.
-        dimension: of a vector of features, of which an image has `vectors`: one, or one for each patch.
-        keys: by split, what tells them from features made in another way; empty where they are still to be made.
-        size: side of the images that the backbone saw, in pixels; None where features do not say.
-        draw: unknown where features do not say which images they are of.
-        limit: at most so many images of each class in every split, where the rest was left out for a quick look.
-        flaws: damaged images that their extraction left out.
+        hashes, places: hashes and paths by split; empty if the features are still to be extracted.
+        rows: number of images by split.
+        classes: number of classes; 0 if labels are not classes.
+        fewest: number of images of the smallest class, all splits together.
+        dimension: dimension of a feature vector; an image has `vectors` of them: one, or one per patch.
+        keys: key of the extraction settings by split; empty if the features are still to be extracted.
+        size: side of the input images of the backbone, in pixels; None if the features do not record it.
+        draw: who chose the images; unknown if the features do not record it.
+        limit: largest number of images per class and split, if only a part was used for a quick look.
+        flaws: damaged images that the extraction skipped.
     """
 
     backbone: str
@@ -68,9 +68,9 @@ class TaskFeatures:
 
 
 class Found(NamedTuple):
-    """Features to work on, and for each data set that has others a line on what is wrong, its name first.
+    """Usable features, and a notice about each data set with unusable ones.
 
-    `unfinished` are stores that other parts of a job array have still to make some shards of.
+    `unfinished` are stores with shards that other parts of a job array have not extracted yet.
     """
 
     features: list[TaskFeatures]
@@ -79,7 +79,7 @@ class Found(NamedTuple):
 
 
 def splits_of(dataset: Dataset) -> tuple[str, ...]:
-    """The splits that a data set has, in order."""
+    """The splits of a data set, in order."""
     return SPLITS if dataset.test is not None else (ALL,)
 
 
@@ -91,14 +91,14 @@ def extract_dataset(
     watch: Callable[[str, str], Callable[[Progress], None]],
     means: Means = ALONE,
 ) -> Found:
-    """Extract what is missing of a data set, one pass over its images for all backbones.
+    """Extract the missing features of a data set, with one pass over its images for all backbones.
+
+    Images that cannot be used affect only this data set.
 
     Args:
-        folder: of all data sets' features.
-        watch: gives what is called after every batch of a data set's split.
-        means: what to extract with.
-
-    Images that cannot be used are a fault of this data set alone.
+        folder: folder of the features of all data sets.
+        watch: returns the progress callback of a data set and split.
+        means: the hardware to extract on.
     """
     dataset = opened.dataset
     settings = kind_of(dataset).settings(settings)
@@ -130,34 +130,37 @@ def _usable(places: Iterable[tuple[str, Dataset, Mapping[str, Path]]]) -> Found:
 
 
 def features_in(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> list[TaskFeatures]:
-    """The features of a data set by all of some backbones, in order; empty where some are not there or not sound."""
+    """The features of a data set for all given backbones, in order; empty if some are missing or invalid."""
     try:
         places = _in_folder(folder, dataset, backbones)
         return [kind_of(dataset).describe(name, dataset, places[name]) for name in backbones]
     except UserError:
-        return []  # who extracts or probes them says what is wrong
+        return []  # extraction or probing will report the error
 
 
 def find_task_features(folder: Path, names: Sequence[str | OpenDataset], backbones: Sequence[str]) -> Found:
-    """Features of data sets below a folder; where none of them can be used, that is an error.
+    """Features of data sets in a folder; it is an error if none of them can be used.
 
     Args:
-        names: of data sets; empty for all that are there.
-        backbones: ids to take; empty for all. For features that do not say whose they are, what to call it.
+        names: names of data sets; empty for all that exist.
+        backbones: ids to use; empty for all. For features without a description, the name of the backbone.
     """
     own = next((each.dataset.name for each in names if isinstance(each, OpenDataset)), None)
     if own is not None:
-        raise UserError(f"{own}: features are of data sets by name; of your own, give the images and the run's folder")
+        raise UserError(
+            f"{own}: features are found by the name of a data set; for your own data, give the images and the folder "
+            "of the run"
+        )
     if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder; features are in a folder for each data set below it")
+        raise UserError(f"{folder}: no such folder; it should contain one folder of features per data set")
     there = [name for name in DATASETS if (folder / name).is_dir()]
     features: list[TaskFeatures] = []
     faults: list[Notice] = []
     for name in map(str, names or there):
         try:
             if name not in there:
-                hint = did_you_mean(name, there) or f"; there are {', '.join(there) or 'none'}"
-                raise UserError(f"no features of this data set below {folder}{hint}")
+                hint = did_you_mean(name, there) or f"; it has {', '.join(there) or 'none'}"
+                raise UserError(f"no features of this data set in {folder}{hint}")
             places = _in_folder(folder / name, DATASETS[name], backbones)
         except UserError as error:
             faults.append(left_out(name, f"{name}: {error}"))
@@ -174,12 +177,12 @@ def find_task_features(folder: Path, names: Sequence[str | OpenDataset], backbon
 
 
 def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict[str, dict[str, Path]]:
-    """Backbone → split → where its features are."""
+    """Backbone → split → path of its features."""
     splits = splits_of(dataset)
     own = {split: place for split in splits if (place := _own(folder, split))}
     if len(own) == len(splits):
         if len(backbones) > 1:
-            raise UserError(f"{folder}: features of one backbone, but {' and '.join(backbones)} are asked for")
+            raise UserError(f"{folder}: features of one backbone, but {' and '.join(backbones)} are requested")
         return {next(iter(backbones), OWN): own}
     stores = [entry for entry in sorted(folder.iterdir()) if (entry / MANIFEST).is_file()]
     found: dict[str, dict[str, Path]] = {}
@@ -189,7 +192,7 @@ def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict
         if name is None or split not in splits or (backbones and name not in backbones):
             continue
         if split in found.setdefault(name, {}):
-            raise UserError(f"{folder}: {split} features of {name} made in several ways; keep those you mean")
+            raise UserError(f"{folder}: {split} features of {name} with several settings; keep only one of them")
         found[name][split] = store
     if own and not found:
         absent = " and ".join(split for split in splits if split not in own)
@@ -202,6 +205,6 @@ def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict
 
 
 def _own(folder: Path, split: str) -> Path | None:
-    """Features that are called by the name of a split."""
+    """The user's own features, named like a split."""
     candidates = (folder / split, *(folder / f"{split}{suffix}" for suffix in SUFFIXES))
     return next((place for place in candidates if place.exists()), None)

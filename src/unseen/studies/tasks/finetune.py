@@ -1,7 +1,7 @@
-"""Fine-tuning in the task study: a backbone trained whole on other classification tasks (Ericsson et al. 2021, A.2).
+"""Fine-tuning in the task study: a whole backbone trained on other classification tasks (Ericsson et al. 2021, A.2).
 
-Every setting of the grid is a job with a result of its own and a checkpoint while it lasts, so a run that was killed
-goes on in the middle of a training, and one with more settings keeps the results of those that were tried before.
+Every setting of the grid is a job with its own result and, while it runs, a checkpoint. So a killed run resumes in the
+middle of a training, and a run with more settings reuses the results of those that were tried before.
 """
 
 from collections import Counter
@@ -48,12 +48,12 @@ CHECKPOINTS = "checkpoints"
 PIXELS = "pixels"
 TrainingJob = FinetuneTrialJob | FinetuneTaskJob
 Watch = Callable[[str, int], None]
-"""Called with the name of a training and the steps of it that are done."""
+"""Called with the name of a training and the number of its finished steps."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What fine-tuning on a data set takes: trainings and steps that are left, and bytes of decoded images."""
+    """The cost of fine-tuning on a data set: remaining trainings and steps, and bytes of decoded images."""
 
     trainings: int
     steps: int
@@ -63,9 +63,9 @@ class Cost:
 def plan_finetuning(
     backbone: Backbone, opened: OpenDataset, grid: FinetuneGrid, *, device: "torch.device", seed: int = 0
 ) -> FinetuneTaskJob:
-    """The job of fine-tuning a backbone on a data set; one without parameters is a user's error."""
+    """The job that fine-tunes a backbone on a data set; a backbone without parameters is refused."""
     if not any(True for _ in backbone.module.parameters()):
-        raise UserError(f"{backbone.spec.id}: has no parameters that could be trained, so it cannot be fine-tuned")
+        raise UserError(f"{backbone.spec.id}: has no trainable parameters, so it cannot be fine-tuned")
     arithmetic = "float16" if device.type == "cuda" else "float32"
     return FinetuneTaskJob(
         STUDY,
@@ -86,7 +86,7 @@ def is_done(job: FinetuneTaskJob, out: Path) -> bool:
 
 
 def cost(job: FinetuneTaskJob, opened: OpenDataset, out: Path) -> Cost:
-    """What a job still takes."""
+    """The remaining cost of a job."""
     if is_done(job, out):
         return Cost(0, 0, 0)
     trainings = len(missing(trial_jobs(job), out / RESULTS)) + 1
@@ -106,16 +106,16 @@ def run_training(
     device: "torch.device",
     watch: Watch = lambda _, __: None,
 ) -> Iterator[TrainingJob]:
-    """Train where there is no result yet, from the last checkpoint on, and pass on the job when it is done.
+    """Train a job without a result, starting from the last checkpoint, and yield it when it is done.
 
     Args:
-        job: the task, all of whose trials are done, or a trial of it.
-        backbone: what the job was planned with; its module is left as it is.
-        out: folder of the run; a checkpoint in it, of twice the network's size, is there while a training lasts, and
-            one of each setting that diverged when it was trained again, until another did not.
+        job: a trial, or the task after all its trials are done.
+        backbone: the backbone that the job was planned with; its module is not changed.
+        out: folder of the run. During a training it has a checkpoint of twice the size of the network, and one for each
+            setting that diverged when it was trained again, until a setting succeeds.
     """
     if backbone.spec != job.spec:
-        raise UserError(f"{job.backbone} on {job.domain}: not what this fine-tuning was planned with; plan it again")
+        raise UserError(f"{job.backbone} on {job.domain}: changed since this fine-tuning was planned; run it again")
     results, trials, place = out / RESULTS, trial_jobs(task), checkpoint_path(out, job)
 
     def values(job: TrainingJob) -> dict[str, Any]:
@@ -149,21 +149,21 @@ def run_finetuning(
 
 
 def checkpoint_path(out: Path, job: TrainingJob) -> Path:
-    """Where a trial saves how far it is; of a task, what the names of such files begin with."""
+    """The path of the checkpoint of a trial; for a task, the beginning of the names of its checkpoints."""
     return out / CHECKPOINTS / f"{job_key(job)}.pt"
 
 
 def _result(folder: Path, job: FinetuneTrialJob) -> Result:
     result = read_result(folder, job_key(job))
     if result is None:
-        raise UserError(f"{folder}: the result of a trial vanished while it was needed; run the same command again")
+        raise UserError(f"{folder}: the result of a trial was removed while it was needed; run the same command again")
     return result
 
 
 def finetune_run(
     backbones: Sequence[Backbone], opened: Sequence[OpenDataset], notices: Sequence[Notice] = ()
 ) -> RunData:
-    """What is written of a run, without its scores."""
+    """The record of a run, without its scores."""
     rows = [
         Row(
             b.label,
@@ -199,7 +199,7 @@ def _scored(backbone: str, opened: OpenDataset) -> ScoredData:
 
 
 def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]) -> tuple[RunData, list[str]]:
-    """Add finished jobs to their run, in place of those of another grid for the same backbone and data set."""
+    """Add finished jobs to their run; they replace those of another grid for the same backbone and data set."""
     own = [job_key(job) for job in jobs]
     done = {(job.backbone, job.domain) for job in jobs}
     with folder_lock(out):
@@ -215,5 +215,5 @@ def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]
 
 
 def finetuned_results(out: Path, keys: Sequence[str]) -> list[Result]:
-    """The results of fine-tuning among those of a run."""
+    """The results of fine-tuning in a run."""
     return [result for result in read_all(out / RESULTS, keys) if result.is_of(FinetuneTaskJob)]

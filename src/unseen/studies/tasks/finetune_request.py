@@ -1,4 +1,4 @@
-"""Fine-tuning as a part of the task study: backbones trained whole on its data sets, beside or without probes."""
+"""The request for fine-tuning in the task study: whole backbones trained on its data sets."""
 
 import shutil
 from collections import Counter
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 
 class TrainingError(UserError):
-    """Some fine-tunings failed, and the others are done.
+    """Some fine-tunings failed, and all others are done.
 
     Attributes:
-        failures: lines on them, with the names of data sets and backbones.
-        done: how many did not fail.
+        failures: one line per failure, with the names of data set and backbone.
+        done: number of fine-tunings that did not fail.
     """
 
     def __init__(self, failures: Sequence[str], failed: int, of: int) -> None:
@@ -60,20 +60,20 @@ class TrainingError(UserError):
 
 
 def training_device(name: str | None) -> "torch.device":
-    """The device of a name, or else a GPU where there is one; one that is not there is an error."""
+    """The device with a name, or by default a GPU if there is one; a missing device is an error."""
     return checked_device(Settings(device=name or default_device().type))
 
 
 @dataclass(frozen=True, eq=False)
 class Finetuning:
-    """A backbone that is trained on a data set: the job whose scores count, and what it is about."""
+    """The fine-tuning of a backbone on a data set: its final job, the backbone and the data set."""
 
     job: FinetuneTaskJob
     backbone: Backbone
     opened: OpenDataset
 
     def trainings(self, out: Path) -> list[TrainingJob]:
-        """One for each setting of the grid and one more; the last alone where it is done and others were not kept."""
+        """One training per setting of the grid and a final one; only the final one if the others were not kept."""
         trials = trial_jobs(self.job)
         lost = is_done(self.job, out) and missing(trials, out / RESULTS)
         return [self.job] if lost else [*trials, self.job]
@@ -81,11 +81,11 @@ class Finetuning:
 
 @dataclass(frozen=True, eq=False)
 class FinetuneRequest:
-    """Every backbone trained on every data set by a grid of settings.
+    """Fine-tuning of every backbone on every data set with a grid of settings.
 
     Attributes:
-        opened: those that are not split are left out.
-        seed: of the new layer, the order of images and their augmentation.
+        opened: data sets; those without splits are skipped.
+        seed: seed of the new layer, the order of images and their augmentation.
     """
 
     opened: Opened
@@ -96,19 +96,19 @@ class FinetuneRequest:
 
     @cached_property
     def split(self) -> Opened:
-        """The data sets that are split; where there are none, that is an error."""
+        """The data sets with splits; it is an error if there are none."""
         parts = [each for each in self.opened.datasets if each.dataset.test is not None]
         others = [each.dataset.name for each in self.opened.datasets if each.dataset.test is None]
         if not parts:
             names = ", ".join(others)
-            raise UserError(f"{names}: not split, so there is nothing to fine-tune on; name another data set")
-        why = "its images are not split, so it serves few-shot episodes only"
+            raise UserError(f"{names}: has no training split to fine-tune on; name another data set")
+        why = "it has no training split, so it is used only for few-shot episodes"
         absent = [*self.opened.absent, *(left_out(name, f"{name}: {why}") for name in others)]
         return Opened(parts, absent, self.opened.named)
 
     @cached_property
     def finetunings(self) -> list[Finetuning]:
-        """By data set, then by backbone."""
+        """The fine-tunings by data set and backbone."""
         return [
             Finetuning(plan_finetuning(each, data, self.grid, device=self.device, seed=self.seed), each, data)
             for data in self.split.datasets
@@ -127,12 +127,12 @@ class FinetuneRequest:
         steps: int | None,
         seed: int,
     ) -> "FinetuneRequest":
-        """Backbones that are loaded once the data sets are known to be there; `steps` is the protocol's if None."""
+        """A request whose backbones are loaded after the data sets were found; `steps` is the protocol's if None."""
         grid, place = finetune_grid(trials=trials, steps=STEPS if steps is None else steps), training_device(device)
         return cls(open_datasets(names, root), load(), grid, place, seed)
 
     def plan(self, out: Path, means: Means) -> Plan:
-        """The trainings that are left, and the disk that decoded images take while a data set is trained on."""
+        """The missing trainings, and the disk space of decoded images during the training on a data set."""
         refuse_other_run(out, finetune_run(self.backbones, self.split.datasets).setup)
         costs = [cost(each.job, each.opened, out) for each in self.finetunings]
         most, free = max(left.bytes for left in costs), free_disk(out)
@@ -157,7 +157,7 @@ class FinetuneRequest:
         )
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[TrainingJob]:
-        """The trainings as jobs; images are decoded as they are needed."""
+        """The trainings as jobs; images are decoded when they are needed."""
         return Prepared(
             finetune_run(self.backbones, self.split.datasets, self.split.missed),
             self._trainings(out),
@@ -170,18 +170,18 @@ class FinetuneRequest:
         return [job for each in self.finetunings for job in each.trainings(out)]
 
     def _seconds(self, jobs: Sequence[TrainingJob], means: Means) -> float:
-        """Of trainings, beside decoding."""
+        """Estimated seconds of trainings, without decoding."""
         counts = Counter(job.backbone for job in jobs)
         todo = [Steps(each, self.grid.batch, counts[each.label] * self.grid.steps) for each in self.backbones]
         return training_seconds(todo, self.device) / means.places
 
     def _train(self, jobs: Sequence[TrainingJob], out: Path, means: Means, watch: Watch) -> Iterator[TrainingJob]:
-        """Train what is left of some jobs; what fails does not stop the others.
+        """Run the missing trainings; a failure does not stop the others.
 
-        Here, backbones and data sets come one after the other. Several devices try all settings first.
+        In this process, backbones and data sets are trained one after another. Several devices try all settings first.
         """
         if means.spread and self.device.type != default_device().type:
-            raise UserError("--device is for one device, and these trainings are spread over several; leave it out")
+            raise UserError("--device selects one device, but these trainings use several; leave it out")
         own, executor, failures = {*jobs}, spread_or(means, run_groups), list[str]()
         trainer = Trainer(
             [each.job for each in self.finetunings],
@@ -212,7 +212,7 @@ class FinetuneRequest:
     def _trials(
         self, some: Sequence[Finetuning], own: set[TrainingJob], out: Path, executor: Executor, trainer: Trainer
     ) -> Iterator[TrainingJob]:
-        """Try settings for those that are not done."""
+        """Try the settings of unfinished fine-tunings."""
         groups = [
             [trial for trial in missing(trial_jobs(each.job), out / RESULTS) if trial in own]
             for each in some
@@ -224,7 +224,7 @@ class FinetuneRequest:
     def _tasks(
         self, some: Sequence[Finetuning], own: set[TrainingJob], out: Path, executor: Executor, trainer: Trainer
     ) -> Iterator[TrainingJob]:
-        """Train the best setting where all were tried; what is done already is recorded, in case that it was not."""
+        """Train the best setting if all were tried; finished fine-tunings are recorded again, in case they were not."""
         wanted = [each.job for each in some if each.job in own]
         for job in wanted:
             if is_done(job, out):
@@ -234,16 +234,14 @@ class FinetuneRequest:
             yield from executor([[job] for job in left], trainer, even)
 
     def _record(self, job: TrainingJob, out: Path) -> None:
-        """Write a fine-tuning that is done into the run."""
+        """Add a finished fine-tuning to the record of the run."""
         if isinstance(job, FinetuneTaskJob):
             each = next(each for each in self.finetunings if each.job == job)
             record_finetunings(out, finetune_run([each.backbone], [each.opened], self.split.missed), [job])
 
     @contextmanager
     def _decoded_images(self, some: Sequence[Finetuning], out: Path) -> Iterator[None]:
-        """Use the decoded images of data sets; at the end remove those on which all is done, by whichever part of a
-        job array, and which no other process uses.
-        """
+        """Use the decoded images of data sets; at the end, remove those that no job and no other process needs."""
         with ExitStack() as uses:
             alone = {
                 name: uses.enter_context(shared_use(out / f".{PIXELS}-{name}.lock"))
@@ -255,11 +253,11 @@ class FinetuneRequest:
                     shutil.rmtree(out / PIXELS / name, ignore_errors=True)
 
     def _refuse_untried(self, own: set[TrainingJob], out: Path) -> None:
-        """End what a part of a job array does where others have still to try settings."""
+        """Refuse to go on if other parts of a job array have not tried all their settings."""
         mine = [each for each in self.finetunings if own & {*each.trainings(out)}]
         waiting = [each.job.domain for each in mine if not is_done(each.job, out)]
         if waiting:
             raise OtherPartsError(
-                f"this part has done its share of the trainings on {waiting[0]}, and others have not yet; when all "
-                "have tried their settings, the same commands train the best of them"
+                f"this part has done its share of the trainings on {waiting[0]}, but other parts have not finished; "
+                "run the same commands again after that to train the best settings"
             )

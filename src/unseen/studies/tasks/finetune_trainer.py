@@ -1,4 +1,4 @@
-"""Trainings of the task study as work that can be sent: data sets and backbones are opened or loaded once by each."""
+"""Trainings of the task study as picklable work: each process opens data sets and loads backbones once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Trainer:
-    """Trains, on images that stay in memory until those of another backbone or data set are needed.
+    """Runs trainings; images stay in memory until those of another backbone or data set are needed.
 
     Attributes:
-        tasks: all of them, as a trial is one of a task's.
-        folder: of the run.
-        device: None for the one that a worker has.
+        tasks: all tasks, since a trial belongs to a task.
+        folder: folder of the run.
+        device: None for the device of the worker.
         workers: processes that decode images.
     """
 
@@ -72,7 +72,7 @@ class Trainer:
         if what not in self._images:
             self._images.clear()
             folder = self.folder / PIXELS / job.domain
-            with folder_lock(folder):  # one decodes, and others that need the same images wait for them
+            with folder_lock(folder):  # one process decodes, and others that need the same images wait
                 self._images[what] = load_task_images(
                     self.opened[job.domain],
                     job.spec.transform,
@@ -84,23 +84,23 @@ class Trainer:
         return self._images[what]
 
     def forget(self) -> None:
-        """Give the memory of images back."""
+        """Release the memory of images."""
         self._images.clear()
 
 
 class Stepping:
-    """Tells a watch of pieces of work that come one after the other, each from its first step on."""
+    """Reports the steps of consecutive pieces of work to a watch."""
 
     def __init__(self, watch: Watch, what: str) -> None:
         self._watch, self._what = watch, what
         self._steps: dict[str, Callable[[int], None]] = {}
 
     def of(self, done: int, total: int) -> None:
-        """The whole work is at a step."""
+        """Report a step of the whole work."""
         self.training(total, "", done)
 
     def training(self, total: int, name: str, step: int) -> None:
-        """One of its pieces is at a step."""
+        """Report a step of one of its pieces."""
         if name not in self._steps:
             self._steps[name] = self._watch.stepping(f"{self._what}, {name}" if name else self._what, total)
         self._steps[name](step)

@@ -1,4 +1,4 @@
-"""Computing the jobs of fine-tuning on a data set: a trial of the grid, and the training that is scored."""
+"""Computation of fine-tuning jobs on a data set: a trial of the grid, and the final training that is scored."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from unseen.probes.finetuning.train import Finetuned
 
 CHECKS = 10
-"""How often a training looks at its loss and saves where it is."""
+"""Steps between checks of the loss and checkpoints."""
 Watch = Callable[[int], None]
-"""Called with the number of steps done."""
+"""Called with the number of finished steps."""
 
 
 def run_trial(
@@ -34,8 +34,8 @@ def run_trial(
 ) -> dict[str, Any]:
     """The values of a trial.
 
-    They are the score on validation images, or null where training diverged, and the temperature that fits its scores
-    to them: the network that is scored in the end has been trained on them and cannot be asked.
+    They are the score on validation images, or null if training diverged, and the temperature fitted to them: the final
+    network is trained on the validation images, so its temperature cannot be fitted to them.
     """
     from unseen.metrics.calibration import fit_temperature
     from unseen.probes.many_shot import metric_value
@@ -43,7 +43,7 @@ def run_trial(
     model, done = _trained(job_key(job), job.protocol, job, backbone, images, ("train",), checkpoint, device, watch)
     scores = _scores(model, images, "val", device) if done.finished else None
     values: dict[str, Any] = {"losses": list(done.losses), "skipped": done.skipped, "device": device.type}
-    if scores is None:  # numbers that are not finite mean the same, and JSON has none for the losses
+    if scores is None:  # not finite: training diverged, and JSON has no such numbers for the losses
         return values | {"validation": None, "losses": []}
     labels = images.labels_of("val")
     values["validation"] = metric_value(scores, labels, job.metric)
@@ -64,10 +64,10 @@ def run_task(
 ) -> dict[str, Any]:
     """The values of a task, from those of its trials in the order of its grid.
 
-    The best setting is trained again; where that diverges, with more images than before, the next best.
+    The best setting is trained again, with the validation images too; if that diverges, the next best one.
 
     Args:
-        checkpoint: each setting that is trained again has one, named after it and the setting's place.
+        checkpoint: each setting that is trained again has a checkpoint, named after this path and its position.
     """
     from unseen.probes.finetuning.grid import ranked_trials
     from unseen.probes.finetuning.scoring import calibration
@@ -107,7 +107,7 @@ def _trained(
     device: "torch.device",
     watch: Watch,
 ) -> "tuple[nn.Module, Finetuned]":
-    """A copy of the backbone with a new layer, trained on some splits, from its checkpoint on where there is one."""
+    """A copy of the backbone with a new layer, trained on some splits, starting from its checkpoint if there is one."""
     from unseen.probes.finetuning.scoring import ShownOrNot
     from unseen.probes.finetuning.train import finetune, with_head
 
@@ -129,7 +129,7 @@ def _trained(
 
 
 def _scores(model: "nn.Module", images: TaskImages, split: str, device: "torch.device") -> "Tensor | None":
-    """(n, c) scores of a split's classes; None where one is not finite, as the weights of the last steps diverged."""
+    """(n, c) class scores of a split; None if one is not finite because the last steps diverged."""
     from unseen.probes.finetuning.scoring import class_scores
     from unseen.probes.finetuning.train import predict
 

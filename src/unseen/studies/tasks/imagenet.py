@@ -1,4 +1,4 @@
-"""Every data set of the task study against accuracy on ImageNet, one by one (Ericsson et al. 2021, Figs. 5 and 6)."""
+"""Scores on every data set of the task study against ImageNet accuracy (Ericsson et al. 2021, Figs. 5 and 6)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,12 +22,12 @@ SETTINGS = (
 
 
 def against_imagenet(scores: Sequence[Score], titles: Mapping[str, str]) -> list[AgainstImagenet]:
-    """By setting and data set, the backbones whose accuracy on ImageNet is known; where there are none, nothing.
+    """The backbones with known ImageNet accuracy, by setting and data set; empty if there are none.
 
-    A backbone needs the data set at hand and no other of its family.
+    A backbone needs only the data set in question, not the others of its family.
 
     Args:
-        titles: data sets of the run by name; those that the registry lacks, as parts of a data set, come last.
+        titles: data sets of the run by name; those outside the registry, such as parts of a data set, come last.
     """
     shown = {name: dataset.title for name, dataset in DATASETS.items()}
     shown |= {trained.domain: get_dense_dataset(trained.domain).title for trained in TRAINED.values()}

@@ -1,7 +1,7 @@
-"""What the task study has to know of a kind of task: classification is one, boxes or maps would be others.
+"""The interface of a kind of task, such as classification.
 
-Everything else of the study is the same for all kinds, and knows nothing of labels or of the shape of features: opening
-data sets, extracting, planning, estimating, running, resuming, recording.
+Everything else in the study is the same for all kinds and independent of labels and of the shape of features: opening
+data sets, extraction, planning, estimates, running, resuming, recording.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,18 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TaskKind:
-    """One kind of task; a file in `unseen.studies.tasks.kinds` has it as `KIND`.
+    """One kind of task; a file in `unseen.studies.tasks.kinds` defines it as `KIND`.
 
     Attributes:
-        settings: how features are extracted, from how the user asked for it: of whole images, or of their patches.
-        expect: features of a data set by a backbone, under a name, that are still to be made.
-        describe: features that are there: whose, of which data set, and where those of each split are. Features that
-            nothing can be learned from are a user's error.
-        jobs: everything that is measured on some features.
-        skipped: what cannot be measured on features of these sizes, once for each data set.
+        settings: maps the user's extraction settings to those of this kind: whole images, or patches.
+        expect: describes missing features, from a data set, a backbone and its name.
+        describe: describes existing features, from a backbone, a data set and the path of each split; unusable features
+            are refused.
+        jobs: all jobs on given features.
+        skipped: notices about what cannot be measured on features of these sizes, once per data set.
         flops: multiplications and additions of a job on its features.
-        product: sides (m, k, n) of the product of matrices that jobs on some features spend their time in; timed for
-            estimates.
+        product: shape (m, k, n) of the matrix product that dominates the jobs on given features; timed for estimates.
     """
 
     settings: Callable[[Settings], Settings]

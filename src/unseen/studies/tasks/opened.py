@@ -1,4 +1,4 @@
-"""The data sets that a task study is asked for: those that are there, and what is to be said of the others."""
+"""The requested data sets of a task study: those that exist, and notices about the others."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from unseen.images.own.survey import open_own_dataset
 from unseen.runs.notices import Notice, left_out
 
 Asked = str | OpenDataset
-"""The name of a data set, or a user's own, which is open."""
+"""The name of a data set, or an open data set of the user."""
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """Data sets that are there, and a notice on each of the others.
+    """The data sets that exist, and a notice about each of the others.
 
     Attributes:
-        named: whether the user asked for data sets by name. Others are not missed on the page.
+        named: whether the user requested data sets by name; only then does the page mention missing ones.
     """
 
     datasets: Sequence[OpenDataset]
@@ -32,16 +32,16 @@ class Opened:
 
     @property
     def missed(self) -> list[Notice]:
-        """What the page says of data sets that are not there."""
+        """Notices about missing data sets for the page."""
         return list(self.absent) if self.named else []
 
 
 def asked_datasets(words: "Iterable[str | PathLike[str] | OpenDataset]", track: Track = untracked) -> list[Asked]:
-    """What a user asks for: known names, in the order of the registry, then own data sets, opened; each once.
+    """The requested data sets, each once: known names in the order of the registry, then the user's own, opened.
 
     Args:
-        words: names, places of own data sets, or those that were opened before.
-        track: shows how many images of an own data set were read.
+        words: names, paths of the user's own data sets, or open data sets.
+        track: shows the progress of reading the images of the user's own data sets.
     """
     asked = list(words)
     given = [word for word in asked if isinstance(word, OpenDataset)]
@@ -61,12 +61,12 @@ def _known_name(word: str) -> str:
 
 
 def open_datasets(asked: Sequence[Asked], root: Path | None, *, limit: int | None = None) -> Opened:
-    """Open data sets; where none of them is there, that is an error.
+    """Open data sets; it is an error if none of them exists.
 
     Args:
-        asked: data sets; empty for all of the package that are there.
-        root: the folder that those of the package are below; None for those that come with packages.
-        limit: at most so many images of each class in every split.
+        asked: data sets; empty for all listed ones that exist.
+        root: folder that contains the listed data sets; None for those that come with packages.
+        limit: largest number of images per class and split.
     """
     if root is not None and not root.is_dir():
         raise UserError(f"{root}: no such folder; give the folder that contains the data sets")

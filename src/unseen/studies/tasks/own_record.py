@@ -1,4 +1,4 @@
-"""What a run says of a user's own data sets: the hash of their content, their citation, and what was allowed."""
+"""The entries of a run about the user's own data sets: hashes of their content, citations, and notices."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
@@ -8,11 +8,11 @@ from unseen.runs.setup import ImagesUsed
 
 
 class OwnDataset(Protocol):
-    """What is said of data sets with classes and of those with boxes or maps alike.
+    """The common fields of data sets with classes and with boxes or maps.
 
     Attributes:
-        content: empty for all but a user's own.
-        shared: test images that are among those to learn from too.
+        content: hash of the content; empty for data sets that are not the user's own.
+        shared: number of test images that are also training images.
     """
 
     @property
@@ -30,7 +30,7 @@ class OwnDataset(Protocol):
 
 
 def own_images(datasets: Iterable[OwnDataset]) -> list[ImagesUsed]:
-    """By data set and split; a run refuses to go on with another content under the same name."""
+    """The images by data set and split; a run refuses other content under the same name."""
     return [
         ImagesUsed(each.name, split, images=count, hash=each.content)
         for each in datasets
@@ -45,7 +45,7 @@ def own_citations(datasets: Iterable[OwnDataset]) -> dict[str, str]:
 
 
 def own_notices(datasets: Iterable[OwnDataset]) -> Sequence[Notice]:
-    """What a reader must know before the scores."""
+    """Notices for the reader."""
     return [
         notice("test-in-training", each.name, title=each.title, images=each.shared, of=each.counts["test"])
         for each in datasets

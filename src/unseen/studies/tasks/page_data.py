@@ -1,4 +1,4 @@
-"""What a page of the task study is made from."""
+"""The contents of a page of the task study."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from unseen.studies.tasks.dense_page import DenseTask
 
 SHOTS = (5, 20, 50)
-"""Images of a class to learn from, by setting of the few-shot episodes."""
+"""Training images per class in the few-shot settings."""
 
 OTHER = "other"
-"""The family of data sets that are not the paper's."""
+"""The family of data sets that are not in the paper."""
 PICTURES = "pictures"
-"""The folder, beside results, of predictions as pictures."""
+"""Name of the folder with pictures of predictions, beside the folder of results."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class TaskDataset:
     """A data set of the page.
 
     Attributes:
-        family: the paper's group of few-shot data sets, empty for none; `OTHER` for data sets that are not the paper's.
-        limit: at most so many images of each class in every split; None for all of them.
-        own: whether it is the user's.
+        family: the paper's group of few-shot data sets, empty for none; `OTHER` for data sets outside the paper.
+        limit: largest number of images per class and split; None for all.
+        own: whether it is the user's own data set.
     """
 
     name: str
@@ -40,7 +40,7 @@ class TaskDataset:
 
 @dataclass(frozen=True)
 class Bins:
-    """A reliability diagram: samples, their mean confidence and their accuracy by bin; None where a bin is empty."""
+    """A reliability diagram: samples, mean confidence and accuracy by bin; None for empty bins."""
 
     counts: Sequence[int]
     confidence: Sequence[float | None]
@@ -49,13 +49,13 @@ class Bins:
 
 @dataclass(frozen=True)
 class Fit:
-    """What a linear probe's score rests on.
+    """Details of a linear probe's fit.
 
     Attributes:
-        edge: the end of the grid that the penalty is at, or None.
-        stopped: fits that did not reach their optimum, the refit among them.
-        before, after: temperature scaling; None where images have several classes.
-        unbounded: whether a temperature is the end of its range, as where all validation images are right.
+        edge: the end of the grid at which the penalty is, or None.
+        stopped: number of fits that did not reach their optimum, including the refit.
+        before, after: reliability before and after temperature scaling; None if images have several classes.
+        unbounded: whether a temperature is at the end of its range, for instance if all validation images are correct.
     """
 
     backbone: str
@@ -74,8 +74,8 @@ class Tried:
     """A setting of the grid.
 
     Attributes:
-        decay: times the rate, which is what the grid is over.
-        value: validation score; None where training diverged.
+        decay: weight decay times learning rate, which the grid is over.
+        value: validation score; None if training diverged.
     """
 
     rate: float
@@ -89,15 +89,15 @@ class Tuned:
     """A backbone fine-tuned on a data set.
 
     Attributes:
-        title: of the data set.
-        scores: its metric on test images first, then calibration errors where images have one class.
-        chosen: place in `tried` of the setting that was trained again.
-        passed_over: places of better ones that diverged when they were trained again.
-        edges: ends of the grid that this setting is at.
-        seconds: of all trainings.
-        arithmetic: how exact the numbers are and where they were computed, in words.
-        before, after: temperature scaling.
-        unbounded: whether the temperature is the end of its range, as where all validation images are right.
+        title: title of the data set.
+        scores: the metric on test images, then calibration errors if images have one class.
+        chosen: position in `tried` of the setting that was trained again.
+        passed_over: positions of better settings that diverged when they were trained again.
+        edges: ends of the grid at which this setting is.
+        seconds: total duration of all trainings.
+        arithmetic: precision and device of the computation, in words.
+        before, after: reliability before and after temperature scaling.
+        unbounded: whether the temperature is at the end of its range, as if all validation images are correct.
     """
 
     backbone: str
@@ -119,12 +119,12 @@ class Tuned:
 
 @dataclass(frozen=True)
 class Average:
-    """A setting's mean over data sets: on the scale that correlations are taken on, and as it is ranked by.
+    """The mean of a setting over data sets, on the scale of correlations and on the scale of ranks.
 
     Attributes:
-        datasets: those that every backbone here has; empty where a number is not of data sets.
+        datasets: data sets that every backbone has; empty for numbers that are not on data sets.
         values: backbone → mean of logits.
-        means: backbone → mean of the numbers themselves.
+        means: backbone → mean of the untransformed numbers.
         higher_is_better: whether greater numbers are better.
     """
 
@@ -138,7 +138,7 @@ class Average:
 
 @dataclass(frozen=True)
 class Pair:
-    """How two settings go together over backbones."""
+    """The correlation of two settings over backbones."""
 
     first: str
     second: str
@@ -147,7 +147,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class CorrelationTable:
-    """Correlations over some backbones, and what is correlated."""
+    """Correlations over some backbones, and the correlated averages."""
 
     title: str
     averages: Sequence[Average]
@@ -156,7 +156,7 @@ class CorrelationTable:
 
 @dataclass(frozen=True)
 class ImagenetPoint:
-    """A backbone's score on a data set beside its accuracy on ImageNet: shares, and on the scale of correlations."""
+    """A backbone's score on a data set and its ImageNet accuracy, as shares and on the scale of correlations."""
 
     backbone: str
     top1: float
@@ -168,11 +168,11 @@ class ImagenetPoint:
 
 @dataclass(frozen=True)
 class AgainstImagenet:
-    """One data set in one setting against accuracy on ImageNet, as a plot of the paper's Figs. 5 and 6.
+    """One data set in one setting against ImageNet accuracy, one panel of the paper's Figs. 5 and 6.
 
     Attributes:
-        title: of the data set.
-        published, own: correlation over the paper's models, and over those of the run; None where they are too few.
+        title: title of the data set.
+        published, own: correlations over the paper's models and over those of the run; None if there are too few.
     """
 
     setting: str
@@ -185,21 +185,21 @@ class AgainstImagenet:
 
 @dataclass(frozen=True)
 class TaskPage:
-    """Everything on the page.
+    """The contents of the page.
 
     Attributes:
-        backbones: of the run, in order.
-        scores: of the run, then the published ones.
-        averages: of the run's backbones and the published models, over the data sets that they share.
-        ranks: setting → backbone → rank by the means of those averages, 1 the best.
-        tuned: what fine-tuning tried and chose.
+        backbones: backbones of the run, in order.
+        scores: scores of the run, then the published ones.
+        averages: averages of the run's backbones and the published models over their common data sets.
+        ranks: setting → backbone → rank by the means of those averages, 1 is the best.
+        tuned: settings that fine-tuning tried and chose.
         dense: data sets with boxes or maps.
         by_image: analyses of single images, by backbone and set of images.
-        against_imagenet: by setting, then by data set.
+        against_imagenet: scores against ImageNet accuracy, by setting and data set.
         notices: sentences at the top.
-        notes: what was left out, and why.
-        timings: backbone → jobs and their seconds.
-        own_code: what the run says of probes and metrics of the user's own, and `own_scores` what they measured.
+        notes: what was skipped, and why.
+        timings: backbone → number of jobs and their seconds.
+        own_code, own_scores: the user's own probes and metrics, and their scores.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""What the task study will do, and what that will take, before it starts."""
+"""The plan of the task study: its work, and estimates of time and disk space."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,25 +26,25 @@ from unseen.studies.tasks.features import STUDY, TaskFeatures, features_in, spli
 from unseen.studies.tasks.kinds import kind_of
 
 OTHER_WORK = 3.0
-"""What a fit takes beside its products: softmax, line search, copies."""
+"""Factor for the work of a fit beside its products: softmax, line search, copies."""
 WEIGHT_ON_GPU = 3.5e-6
-"""Seconds that the fits of a linear probe take on a GPU besides their products, for each weight.
+"""Seconds per weight that the fits of a linear probe take on a GPU in addition to their products.
 
-They are many short steps, which wait for kernels to start and for memory; by their products alone they would take a
-third of what they do. Measured on an H200 (benchmarks/README.md).
+They are many short steps, limited by kernel launches and memory; their products alone would take a third of the time.
+Measured on an H200 (benchmarks/README.md).
 """
 LARGE = 5e11
-"""Multiplications and additions, about a minute on a core, from which on a job is worth all of them."""
+"""Jobs with at least this many multiplications and additions, about a minute on a core, use all cores."""
 
 
 @dataclass(frozen=True)
 class DatasetPlan:
-    """The features of a data set by all backbones, and what those of them take that are not there yet.
+    """The features of a data set for all backbones, and the cost of the missing ones.
 
     Attributes:
-        features: by backbone, in order; with hashes and places where all of them are there.
-        done: share of the images whose features are there.
-        bytes: that are still to be written, and `seconds` that it takes to extract them.
+        features: features by backbone, in order; with hashes and paths if all of them exist.
+        done: share of the images with existing features.
+        bytes, seconds: bytes still to be written, and estimated seconds of the extraction.
     """
 
     features: Sequence[TaskFeatures]
@@ -54,7 +54,7 @@ class DatasetPlan:
 
 
 def task_jobs(tasks: Sequence[TaskFeatures], protocol: ManyShotProtocol, own: OwnCode = NO_CODE) -> list[TaskJob]:
-    """Every job of a study; code of the user's own is for data sets that are split and whose images have one class."""
+    """All jobs of a study; the user's own code is applied to data sets with splits and one class per image."""
     jobs = [job for task in tasks for job in kind_of(task.dataset).jobs(task, protocol)]
     split = [task for task in tasks if task.dataset.test is not None and not task.dataset.multi_label]
     fitted = [job for task in split for each in own.probes for job in _own_jobs(each, task)]
@@ -69,7 +69,7 @@ def _own_jobs(own: OwnProbe, task: TaskFeatures) -> list[OwnProbeTaskJob]:
 
 
 def skipped(tasks: Sequence[TaskFeatures]) -> list[Notice]:
-    """A notice on whatever some data set is too small for, once for all backbones."""
+    """Notices about settings for which a data set is too small, once for all backbones."""
     by_name = {task.dataset.name: task for task in tasks}
     return [notice for task in by_name.values() for notice in kind_of(task.dataset).skipped(task)]
 
@@ -77,7 +77,7 @@ def skipped(tasks: Sequence[TaskFeatures]) -> list[Notice]:
 def plan_dataset(
     opened: OpenDataset, backbones: Sequence[Backbone], folder: Path, settings: Settings, gpus: int = 1
 ) -> DatasetPlan:
-    """The features of a data set, and what those take that are not below `folder` yet."""
+    """The features of a data set, and the cost of those that are missing in `folder`."""
     kind, images, place = kind_of(opened.dataset), len(opened.manifest), folder / opened.dataset.name
     specs, settings = [backbone.spec for backbone in backbones], kind.settings(settings)
     parts = [
@@ -97,13 +97,13 @@ def plan_dataset(
 
 
 def without_result(jobs: Sequence[TaskJob], folder: Path) -> list[TaskJob]:
-    """The jobs that are still to be done, those on features that are still to be made among them."""
+    """The jobs without a result, including those on missing features."""
     made = [job for job in jobs if job.features and all(job.features)]
     return [job for job in jobs if job not in made] + missing(made, folder)
 
 
 def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], folder: Path, means: Means) -> float:
-    """Seconds that the missing jobs should take, from how fast this machine multiplies matrices."""
+    """Estimated seconds of the missing jobs, from the speed of matrix products on this machine."""
     todo = without_result(jobs, folder)
     if not todo:
         return 0.0
@@ -115,7 +115,7 @@ def probing_seconds(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures], fold
 
 
 def by_size(jobs: Sequence[TaskJob], tasks: Sequence[TaskFeatures]) -> tuple[list[TaskJob], list[TaskJob]]:
-    """Jobs to run side by side, a thread each, and those so large that each gets all threads for itself."""
+    """Small jobs, which run in parallel with one thread each, and large jobs, which use all threads."""
     large = [job for job in jobs if job_flops(job, tasks) > LARGE]
     return [job for job in jobs if job not in large], large
 
@@ -127,7 +127,7 @@ def job_flops(job: TaskJob, tasks: Sequence[TaskFeatures]) -> float:
 
 
 def _seconds(job: TaskJob, tasks: Sequence[TaskFeatures]) -> float:
-    """Of one thread, or of the GPU."""
+    """Estimated seconds of a job on one thread, or on the GPU."""
     task = _task_of(job, tasks)
     products = job_flops(job, tasks) / _rate(kind_of(task.dataset).product(task))
     if not on_gpu():

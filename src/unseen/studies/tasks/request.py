@@ -1,4 +1,4 @@
-"""What is asked of the task study, by the command line or from Python: backbones on data sets, or features of them."""
+"""The request for the task study: backbones on data sets, or existing features."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ COUNTED = {"train": "train", "val": "val", "test": "test", "all": "no split"}
 
 @dataclass(frozen=True, eq=False)
 class FromImages:
-    """Features that are extracted into the folder of the run, as far as it does not have them."""
+    """Features that are extracted into the folder of the run if they are missing."""
 
     opened: Opened
     backbones: Sequence[Backbone]
@@ -53,8 +53,8 @@ class TaskRequest:
     """Probes of features on data sets.
 
     Attributes:
-        source: images and what to extract from them, or features that are there.
-        top1: accuracy on ImageNet of backbones whose it is known, as shares.
+        source: images and extraction settings, or existing features.
+        top1: known ImageNet accuracies of backbones, between 0 and 1.
         own: probes and metrics of the user's own.
     """
 
@@ -64,21 +64,21 @@ class TaskRequest:
     own: OwnCode = NO_CODE
 
     def plan(self, out: Path, means: Means) -> Plan:
-        """What is to be done; see `unseen.studies.study.Request`."""
+        """Plan the work; see `unseen.studies.study.Request`."""
         source = self.source
         if isinstance(source, Found):
             refuse_other_run(out, self._run(source).setup)
             return self._planned([DatasetPlan(source.features, 1.0, 0, 0.0)], source.faults, out, means)
         checked_device(source.settings)
         datasets = source.opened.datasets
-        # Before hours of extraction, not after them.
+        # Checked before hours of extraction, not after them.
         refuse_other_run(out, task_setup(source.backbones, datasets, source.settings, self.protocol, self.own))
         extraction = (source.backbones, out / FEATURES, source.settings, means.places)
         plans = [plan_dataset(each, *extraction) for each in datasets]
         return self._planned(plans, source.opened.absent, out, means, free=free_disk(out))
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[TaskJob]:
-        """Extract what is missing; see `unseen.studies.study.Request`."""
+        """Extract missing features; see `unseen.studies.study.Request`."""
         found = self.source if isinstance(self.source, Found) else _extracted(self.source, out, watch, means)
         tell = partial(tell_fits, watch)
 
@@ -125,7 +125,7 @@ def request_of_images(
     limit: int | None = None,
     percents: Sequence[float] = (),
 ) -> TaskRequest:
-    """Probes of features that are extracted; backbones are loaded once the data sets are known to be there.
+    """Probes of features that are extracted from images; backbones are loaded after the data sets were found.
 
     Args:
         limit, percents: as in `open_datasets` and `top1_shares`.
@@ -145,7 +145,7 @@ def _part(task: TaskFeatures, done: float) -> dict[str, Cell]:
 
 
 def _extracted(source: FromImages, out: Path, watch: Watch, means: Means) -> Found:
-    """Extract what is missing: all features of the study, and what is wrong with those that cannot be used."""
+    """Extract missing features, and return all features of the study and notices about unusable ones."""
     found, unfinished = Found([], []), list[Path]()
     for each in source.opened.datasets:
         part = extract_dataset(each, source.backbones, out / FEATURES, source.settings, watch.extracting, means)
@@ -165,21 +165,21 @@ def _extracted(source: FromImages, out: Path, watch: Watch, means: Means) -> Fou
 
 
 def tell_fits(watch: Watch, progress: FitProgress) -> None:
-    """Say how far a linear probe is; processes that run jobs call it too."""
+    """Report the progress of a linear probe; worker processes call it too."""
     of = "constants" if progress.stage == "grid" else "fits to the optimum"
     left = duration(progress.left)
     watch.tell(f"{progress.what}: {progress.done} of at most {progress.total} {of}, {left} left at most")
 
 
 def top1_shares(backbones: Sequence[str], percents: Sequence[float]) -> dict[str, float]:
-    """Accuracy on ImageNet of each backbone as a share, from percents in the same order; none where none were given."""
+    """ImageNet accuracy of each backbone between 0 and 1, from percents in the same order; empty if none are given."""
     if percents and len(percents) != len(backbones):
         raise UserError(
-            f"--imagenet-top1 is one number for each --backbone: {counted(len(percents), 'number')} for "
+            f"--imagenet-top1 must be given once per --backbone: {counted(len(percents), 'number')} for "
             f"{counted(len(backbones), 'backbone')}"
         )
     wrong = next((percent for percent in percents if not 1 < percent < 100), None)
     if wrong is not None:
         meant = f"; did you mean {100 * wrong:g}?" if 0 < wrong < 1 else ""
-        raise UserError(f"--imagenet-top1 is in percent, between 1 and 100, not {wrong:g}{meant}")
+        raise UserError(f"--imagenet-top1 must be a percentage from 1 to 100, not {wrong:g}{meant}")
     return {name: percent / 100 for name, percent in zip(backbones, percents, strict=False)}

@@ -1,4 +1,4 @@
-"""The page of the task study: results of one run or several, beside the published numbers."""
+"""The page of the task study: results of one or several runs, with the published numbers."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -41,12 +41,12 @@ from unseen.studies.tasks.tuned import arithmetic_text, tuned_of
 
 
 def task_page(folder: Path, failures: Sequence[str] = ()) -> TaskPage:
-    """The page of the run that a folder has now: its results, beside the published numbers.
+    """The page of the run in a folder: its results, with the published numbers.
 
-    Jobs without a result are counted in a notice.
+    A notice gives the number of jobs without a result.
 
     Args:
-        failures: lines on what failed just now, for the page and not for the run: the next time they may not.
+        failures: lines about failures of this call, which are shown on the page but not stored in the run.
     """
     data, keys = read_record(folder)
     found = read_all(folder / RESULTS, keys)
@@ -57,11 +57,11 @@ def task_page(folder: Path, failures: Sequence[str] = ()) -> TaskPage:
 
 
 def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -> TaskPage:
-    """The page of one run or several, finished or not; backbones are the same where `merge_runs` says so.
+    """The page of one or several runs, finished or not; backbones are matched as in `merge_runs`.
 
     Args:
-        folders: of the runs.
-        runs: each with its name, and with its scores.
+        folders: folders of the runs.
+        runs: names and runs, with their scores.
     """
     refuse_changed_data(runs)
     data, names = merge_with_names(runs)
@@ -82,10 +82,10 @@ def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -
 def page_of_results(
     data: RunData, found: Sequence[Result], folders: Mapping[str, Path] = MappingProxyType({})
 ) -> TaskPage:
-    """The page of results that are there.
+    """The page of existing results.
 
     Args:
-        data: of the run; its notice says what is not there.
+        data: the run; its notices name what is missing.
         folders: key of a result → the folder of its run.
     """
     printed = [*published_task_scores(), *imagenet_top1()]
@@ -105,7 +105,7 @@ def page_of_results(
     ]
     finetuned = [result for result in found if result.is_of(FinetuneTaskJob)]
     if short := short_notices(result.job for result in finetuned):
-        beside = [score for score in printed if score.probe != "fine-tuned"]  # those are of the whole search
+        beside = [score for score in printed if score.probe != "fine-tuned"]  # published ones have the full search
     else:
         beside = printed
     together = averages([*own, *beside])
@@ -148,7 +148,7 @@ def page_of_results(
 
 
 def _told_apart(data: RunData, found: Sequence[Result], taken: Container[str]) -> tuple[RunData, list[Result]]:
-    """A run and its results, with "(yours)" behind the name of a backbone that a published model has too."""
+    """A run and its results, with "(yours)" appended to backbone names that published models have too."""
     called = {each.name: f"{each.name} (yours)" for each in data.backbones if each.name in taken}
 
     def named(name: str) -> str:
@@ -174,10 +174,10 @@ def _correlated(scores: Sequence[Score]) -> tuple[list[Average], list[Pair]]:
 
 
 def task_scores(results: Iterable[Result], names: Names) -> list[Score]:
-    """The scores in results of classification, under the names of their data; a damaged result is an error.
+    """The scores of classification results, with the names of their data; a damaged result is an error.
 
     Args:
-        names: of the data that results are of.
+        names: names of the data of results.
     """
     return [
         replace(score, domain=_data_name(result, names))
@@ -211,7 +211,7 @@ def _fit(result: Result, names: Names) -> Fit:
 
 
 def _timings(results: Sequence[Result], tuned: Sequence[Tuned]) -> dict[str, tuple[int, float]]:
-    """Backbone → jobs and their seconds; in fine-tuning every training is one."""
+    """Backbone → number of jobs and their seconds; in fine-tuning every training is a job."""
     spent = [(result.job["backbone"], 1, result.seconds) for result in results if not result.is_of(FinetuneTaskJob)]
     spent += [(each.backbone, len(each.tried) + len(each.passed_over) + 1, each.seconds) for each in tuned]
     found: dict[str, tuple[int, float]] = {}

@@ -1,6 +1,6 @@
 """The task study: a backbone on classification tasks it was not trained for (Ericsson et al. 2021).
 
-What is run, and what is written of it; `unseen.studies.tasks.results` makes a page of its results.
+This module runs its jobs and writes its record; `unseen.studies.tasks.results` makes a page of the results.
 """
 
 import shutil
@@ -39,9 +39,9 @@ from unseen.studies.tasks.plan import by_size, job_flops
 TITLE = "Transfer to other tasks"
 PROBE = "many-shot"
 PUBLISHED_SIZE = 224
-"""Pixels of an image's side in the paper."""
+"""Side of the images in pixels in the paper."""
 UNFINISHED = "unfinished"
-"""The folder, among results, of what jobs have so far that are not finished."""
+"""Name of the folder of checkpoints of unfinished jobs, in the folder of results."""
 
 
 def run_tasks(
@@ -51,11 +51,11 @@ def run_tasks(
     means: Means,
     tell: Callable[[FitProgress], None] | None = None,
 ) -> Generator[TaskJob, None, None]:
-    """Run the jobs that have no result in `folder` yet and pass on each as it is done.
+    """Run the jobs that have no result in `folder`, and yield each when it is done.
 
     Args:
-        means: its processes are for small jobs, or threads for large ones. One process drives a GPU.
-        tell: told every few seconds how far a linear probe is, in whatever process it runs.
+        means: small jobs use its processes, large jobs its threads. One process uses a GPU.
+        tell: called with the progress of a linear probe every few seconds, also in other processes.
     """
     places = {task.hashes[split]: place for task in tasks for split, place in task.places.items()}
     kept = folder / UNFINISHED
@@ -84,11 +84,11 @@ def task_run(
     missing: Sequence[Notice] = (),
     own: OwnCode = NO_CODE,
 ) -> RunData:
-    """What is written of a study, without its scores.
+    """The record of a study, without its scores.
 
     Args:
-        top1: accuracy on ImageNet of backbones whose it is known, as shares.
-        missing: on the data sets that were asked for and are not there, and on settings that some lack the images for.
+        top1: known ImageNet accuracies of backbones, between 0 and 1.
+        missing: notices about missing data sets, and about settings for which data sets have too few images.
     """
     scored = [scored_data(task, protocol.name) for task in tasks]
     datasets = {task.dataset.name: task.dataset for task in tasks}
@@ -128,7 +128,7 @@ def task_setup(
     protocol: ManyShotProtocol,
     own: OwnCode = NO_CODE,
 ) -> Setup:
-    """What decides a study before any of its features are there, to compare with the run that a folder has."""
+    """Everything that determines a study, known before its features, to compare with the run in a folder."""
     return Setup(
         protocols=[ProtocolUsed.of(PROBE, protocol), *own.protocols()],
         extractions={each.label: Extraction.by(each.spec, settings) for each in backbones},

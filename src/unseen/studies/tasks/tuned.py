@@ -1,4 +1,4 @@
-"""What a result of fine-tuning says, for the page: every setting that was tried, and which was chosen."""
+"""Results of fine-tuning for the page: every setting that was tried, and the chosen one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ DEVICES = {"cuda": "GPU", "cpu": "CPU"}
 
 
 def arithmetic_text(tuned: Sequence[Tuned]) -> str:
-    """How exact the numbers of all trainings are, and where they were computed; by data set where that differs."""
+    """The precision and device of all trainings; by data set if they differ."""
     found: dict[str, list[str]] = {}
     for each in tuned:
         found.setdefault(each.arithmetic, []).append(f"{each.backbone} on {each.dataset}")
@@ -24,10 +24,10 @@ def arithmetic_text(tuned: Sequence[Tuned]) -> str:
 
 
 def tuned_of(result: Result, dataset: str, title: str) -> Tuned:
-    """What a result says; a damaged one is an error.
+    """The contents of a result; a damaged one is an error.
 
     Args:
-        dataset, title: what its data are called.
+        dataset, title: name and title of its data.
     """
     try:
         values, job = result.values, result.job
@@ -43,7 +43,7 @@ def tuned_of(result: Result, dataset: str, title: str) -> Tuned:
                 Tried(setting.rate, setting.decay * setting.rate, setting.augment, value)
                 for setting, value in zip(grid.settings, values["validation"], strict=True)
             ],
-            chosen=range(grid.trials).index(values["chosen"]),  # an error where there is no such place
+            chosen=range(grid.trials).index(values["chosen"]),  # an error if there is no such position
             passed_over=[range(grid.trials).index(place) for place in values.get("passed_over", ())],
             edges=values["edges"],
             arithmetic=f"{ARITHMETIC[job['arithmetic']]}, on a {DEVICES.get(values['device'], values['device'])}",

@@ -50,9 +50,9 @@ def test_what_is_left_out_is_said() -> None:
     [found] = skipped_episodes(features("flowers", 40))
     assert skipped_episodes(features("cifar10", 6000)) == skipped_episodes(features("voc2007", 1)) == []
     assert "no 50-shot episodes" in found.sentence
-    assert "a class with 40 images, and 65 are needed" in found.sentence
+    assert "a class with 40 images, but 65 are needed" in found.sentence
     [found] = skipped_episodes(features("eurosat", 500, classes=4))
-    assert "4 classes, and episodes have 5" in found.sentence
+    assert "4 classes, but episodes need 5" in found.sentence
 
 
 def own(folder: Path, **labels: list[str]) -> None:

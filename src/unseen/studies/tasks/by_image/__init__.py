@@ -1,1 +1,1 @@
-"""Analyses of a backbone image by image, as parts of the task study: saliency, inversion."""
+"""Analyses of single images in the task study: saliency and inversion."""

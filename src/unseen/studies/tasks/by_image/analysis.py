@@ -1,6 +1,6 @@
-"""What the study has to know of an analysis of single images: saliency is one, inversion another.
+"""The interface of an analysis of single images, such as saliency or inversion.
 
-Everything else is the same for all: where images come from, planning, resuming, what is kept, the record of the run.
+Everything else is shared by all analyses: sources of images, planning, resuming, stored arrays, the record of the run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,25 +16,25 @@ from unseen.images.transform import Transform
 from unseen.probes.image_job import ImageJob
 from unseen.runs.notices import Notice
 
-if TYPE_CHECKING:  # they need PyTorch, which pages do without
+if TYPE_CHECKING:  # these modules need PyTorch, which pages do not
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Settings
     from unseen.studies.study import Cell, Stepping
 
 Pixels = NDArray[np.uint8]
-"""(size, size, 3), an image as a backbone gets it."""
+"""(size, size, 3), an image after preprocessing, before normalization."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What was found out about one image: numbers by metric, and arrays to be kept by their names."""
+    """The result on one image: values by metric, and arrays to store, by name."""
 
     values: Mapping[str, float]
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
 class PlacedImageError(UserError):
-    """What is wrong with one of the images that were given, by its place among them."""
+    """An error about one of several images, with its position among them."""
 
     def __init__(self, place: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -42,36 +42,36 @@ class PlacedImageError(UserError):
 
 
 class Analysis(Protocol):
-    """An analysis and its settings; a frozen dataclass."""
+    """An analysis with its settings; a frozen dataclass."""
 
     @property
     def name(self) -> str:
-        """Of its probe, as scores have it."""
+        """Name of its probe in scores."""
 
     @property
     def protocol(self) -> Any:
-        """A frozen dataclass with a `name`; all that can change a number, beside what a job has."""
+        """A frozen dataclass with a `name` and everything that can change a number, beside the fields of a job."""
 
     def transform(self, own: Transform) -> Transform:
-        """How images are prepared, from how the backbone wants them."""
+        """The preprocessing of images, from that of the backbone."""
 
     def check(self, backbone: "Backbone") -> None:
-        """Refuse a backbone that this cannot be done with."""
+        """Refuse a backbone that the analysis cannot be applied to."""
 
     def job(self, backbone: "Backbone", domain: str, pictures: str, precision: str) -> ImageJob:
         """The job on a set of images."""
 
     def columns(self, backbone: "Backbone", images: int) -> "Mapping[str, Cell]":
-        """What the plan says of a backbone on so many images."""
+        """The columns of the plan for a backbone and a number of images."""
 
     def notices(self) -> Sequence[Notice]:
-        """What a reader must know of the protocol."""
+        """Notices about the protocol."""
 
     def steps(self, backbone: "Backbone", images: int) -> int:
-        """How many steps so many images take, for progress."""
+        """The number of steps for a number of images, for progress."""
 
     def seconds(self, backbone: "Backbone", images: int, settings: "Settings") -> float:
-        """What so many images should take, measured on a few steps."""
+        """Estimated seconds for a number of images, from timing a few steps."""
 
     def measure(
         self,
@@ -81,10 +81,10 @@ class Analysis(Protocol):
         scratch: Path,
         step: "Stepping",
     ) -> Iterator[Measured]:
-        """What is found out about each image, in order, each passed on as it is done.
+        """The result on each image, in order; yields each when it is done.
 
         Args:
-            images: all that are left for the backbone, of all sets.
-            scratch: a folder for what is needed to go on after a kill; it is removed when all is done.
-            step: told how many of these images' steps are done.
+            images: all remaining images of the backbone, of all sets.
+            scratch: a folder for checkpoints, which is removed when all images are done.
+            step: called with the number of finished steps of these images.
         """

@@ -25,19 +25,19 @@ from unseen.studies.tasks.by_image.analysis import Measured, Pixels, PlacedImage
 from unseen.studies.tasks.features import STUDY
 
 MOST_STACKED = 8
-"""Images side by side; more make no GPU faster (`benchmarks/inversion.py`), and results come later."""
+"""Images per batch; more are not faster on any GPU (`benchmarks/inversion.py`) and delay the first results."""
 CPU_STACKED = 4 * 224 * 224
-"""Pixels of a stack on a CPU."""
+"""Pixels of a batch on a CPU."""
 TIMED = {"cuda": (5, 10), "cpu": (1, 2)}
-"""Steps before those that are timed for an estimate, in which a GPU sets itself up, and those."""
+"""Warm-up steps of an estimate, and timed steps."""
 
 
 @dataclass(frozen=True)
 class InversionAnalysis:
-    """Reconstructions of images from the last spatial map, and their errors of colours.
+    """Reconstructions of images from the last spatial map, and their colour errors.
 
     Attributes:
-        batch: images side by side; None for as many as the device is fast with.
+        batch: images per batch; None for a number that is fast on the device.
     """
 
     protocol: InversionProtocol
@@ -46,7 +46,7 @@ class InversionAnalysis:
     name: str = Inversion.name
 
     def transform(self, own: Transform) -> Transform:
-        """As `Analysis` says, like all that follows."""
+        """See `Analysis`, as for all methods below."""
         return own
 
     def check(self, backbone: Backbone) -> None:
@@ -120,7 +120,7 @@ class InversionAnalysis:
                         "scale": found.scales[place],
                     },
                 )
-            checkpoint.unlink(missing_ok=True)  # now that all its images are kept
+            checkpoint.unlink(missing_ok=True)  # all its images are stored now
 
     def _stacked(self, backbone: Backbone, settings: Settings) -> int:
         if self.batch is not None:

@@ -1,9 +1,9 @@
-"""What is kept of every image beside the result of its job: its pixels, and arrays such as attention maps.
+"""The arrays that are stored for every image beside the result of its job: its pixels, and for instance attention maps.
 
-    by-image/KEY/00000.npz, 00001.npz …     by the key of the job and the place of the image in its set
+    by-image/KEY/00000.npz, 00001.npz …     by the key of the job and the position of the image in its set
 
-Each file has the `image`, the arrays of its analysis, and `values`, its numbers by metric as JSON. It is written as
-soon as its image is done, so that a job that was stopped goes on with the next one.
+Each file has the `image`, the arrays of its analysis, and `values`, its numbers by metric as JSON. It is written when
+its image is done, so an interrupted job resumes with the next image.
 """
 
 import json
@@ -22,11 +22,11 @@ from unseen.reading.json_records import typed
 from unseen.studies.tasks.by_image.analysis import Measured, Pixels
 
 BY_IMAGE = "by-image"
-"""The folder, beside results."""
+"""Name of the folder, beside the folder of results."""
 
 
 def keep(folder: Path, place: int, image: Pixels, found: Measured) -> None:
-    """Write what was found out about an image."""
+    """Write the result on an image."""
     folder.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, Any] = {"image": image, "values": np.array(json.dumps(dict(found.values))), **found.arrays}
     with atomic_write(_file(folder, place)) as file:
@@ -34,7 +34,7 @@ def keep(folder: Path, place: int, image: Pixels, found: Measured) -> None:
 
 
 def read_kept(folder: Path, place: int, names: Sequence[str] = ()) -> dict[str, NDArray[Any]] | None:
-    """Arrays of an image by name, all where none are named; None where they are not there, or are damaged."""
+    """Arrays of an image by name, by default all; None if the file is missing or damaged."""
     path = _file(folder, place)
     try:
         with reading(path, "arrays of an image"):
@@ -45,7 +45,7 @@ def read_kept(folder: Path, place: int, names: Sequence[str] = ()) -> dict[str, 
 
 
 def kept_values(folder: Path, place: int) -> dict[str, float] | None:
-    """The numbers of an image by metric; None where it is still to be done."""
+    """The values of an image by metric; None if it is not done."""
     found, path = read_kept(folder, place, ["values"]), _file(folder, place)
     if found is None:
         return None

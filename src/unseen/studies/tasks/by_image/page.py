@@ -1,4 +1,4 @@
-"""What a page of the task study has of analyses of single images."""
+"""The analyses of single images on a page of the task study."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +21,12 @@ class ImageResult:
     """An analysis of a backbone on a set of images.
 
     Attributes:
-        probe: `saliency` …, and `protocol` its settings.
-        domain, title: of the set of images.
-        images: their ids.
-        values: metric → one number for each image.
+        probe, protocol: name of the analysis, such as `saliency`, and its settings.
+        domain, title: name and title of the set of images.
+        images: ids of the images.
+        values: metric → one number per image.
         means: metric → mean over images.
-        folder: where arrays are kept; None where that is not known.
+        folder: folder of the stored arrays; None if unknown.
     """
 
     backbone: str
@@ -41,7 +41,7 @@ class ImageResult:
     folder: Path | None
 
     def arrays(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
-        """Id and arrays of every image that has them, its pixels (`image`) among them."""
+        """The id and the arrays of every image that has them, including its pixels (`image`)."""
         for place, name in enumerate(self.images):
             found = None if self.folder is None else read_kept(self.folder, place)
             if found is not None:
@@ -49,7 +49,7 @@ class ImageResult:
 
 
 def image_results(data: RunData, results: Sequence[Result], folders: Mapping[str, Path]) -> list[ImageResult]:
-    """By backbone and set of images, in the order of the run.
+    """The analyses by backbone and set of images, in the order of the run.
 
     Args:
         folders: key of a result → the folder of its run.
@@ -57,7 +57,7 @@ def image_results(data: RunData, results: Sequence[Result], folders: Mapping[str
     titles = {domain.name: domain.title for domain in data.domains}
     found, later = dict[str, ImageResult](), list[Result]()
     for result in filter(is_by_image, results):
-        if "inversion" in result.job:  # measured on what another job kept
+        if "inversion" in result.job:  # perceptual distances of the reconstructions of another job
             later.append(result)
         else:
             found[result.key] = _result(result, titles, folders.get(result.key))
@@ -71,7 +71,7 @@ def image_results(data: RunData, results: Sequence[Result], folders: Mapping[str
 
 
 def _result(result: Result, titles: Mapping[str, str], run: Path | None) -> ImageResult:
-    scores = list(result_scores(result))  # which refuses a damaged result
+    scores = list(result_scores(result))  # refuses a damaged result
     job, by_image = result.job, result.values["by_image"]
     if any(not isinstance(value, float) for of in by_image.values() for value in of):
         raise UserError(f"the result {result.key}.json is damaged; delete the file and run again")

@@ -1,4 +1,4 @@
-"""Reconstructions and, by jobs of their own, their perceptual distances to the originals."""
+"""Reconstructions and, as separate jobs, their perceptual distances to the originals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -28,12 +28,12 @@ BATCH = 8
 
 @dataclass(frozen=True, eq=False)
 class InversionRequest:
-    """Images reconstructed, and compared with the originals by every network whose weights are there.
+    """Reconstruct images, and compare them with the originals by every network with available weights.
 
     Attributes:
         reconstructions: the study of reconstructions.
-        trunks: of perceptual distances, by metric.
-        absent: what is to be said of networks whose weights are not there.
+        trunks: networks of perceptual distances, by metric.
+        absent: notices about networks without weights.
     """
 
     reconstructions: ImageRequest
@@ -42,7 +42,7 @@ class InversionRequest:
 
     @cached_property
     def distances(self) -> list[LpipsJob]:
-        """By reconstruction, then by network, but for images that are too small for a network."""
+        """The jobs by reconstruction and network, except for images that are too small for a network."""
         return [
             LpipsJob(
                 **{field.name: getattr(job, field.name) for field in fields(job)},
@@ -56,7 +56,7 @@ class InversionRequest:
         ]
 
     def plan(self, out: Path, means: Means) -> Plan:
-        """What is to be done; see `unseen.studies.study.Request`."""
+        """Plan the work; see `unseen.studies.study.Request`."""
         plan = self.reconstructions.plan(out, means)
         left = len(missing(self.distances, out / RESULTS))
         return replace(
@@ -78,8 +78,8 @@ class InversionRequest:
             yield from execute(ready, results, OneByOne(partial(self._values, results.parent)), run_groups)
             if len(ready) < len(later):
                 raise OtherPartsError(
-                    "this part has reconstructed its share of the images, and others have not yet; when they have, "
-                    "run the same command again to compute the distances"
+                    "this part has reconstructed its share of the images, but other parts have not finished; run the "
+                    "same command again after that to compute the distances"
                 )
 
         def seconds(jobs: Sequence[ImageJob], results: Path, means: Means) -> float:
@@ -88,14 +88,16 @@ class InversionRequest:
         return replace(first, jobs=[*first.jobs, *self.distances], work=work, seconds=seconds)
 
     def _values(self, out: Path, job: LpipsJob) -> dict[str, Any]:
-        """One distance for each image, from what is kept of it."""
+        """One distance per image, from the stored reconstructions."""
         images = next(each for each in self.reconstructions.images.sets if each.name == job.domain)
         folder, found = out / BY_IMAGE / job.inversion, list[float]()
         for start in range(0, len(images), BATCH):
             kept = [read_kept(folder, place) for place in range(start, min(start + BATCH, len(images)))]
             there = [each for each in kept if each is not None]
             if len(there) < len(kept):
-                raise UserError(f"{folder}: images are missing or damaged; delete {job.inversion}.json of results")
+                raise UserError(
+                    f"{folder}: images are missing or damaged; delete results/{job.inversion}.json and run again"
+                )
             pairs = (np.stack([each[name] for each in there]) for name in ("image", "reconstruction"))
             found += map(float, lpips(self.trunks[job.trunk], *pairs))
         return image_values(images.ids, {job.trunk: found})

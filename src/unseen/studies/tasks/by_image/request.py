@@ -1,4 +1,4 @@
-"""An analysis of backbones image by image as a study: what is asked, planned, run and recorded."""
+"""The request for an analysis of single images: planning, running and recording."""
 
 import hashlib
 import json
@@ -41,11 +41,11 @@ SCRATCH = "unfinished"
 
 @dataclass(frozen=True, eq=False)
 class ImageRequest:
-    """Every backbone looked at with every set of images: a job each.
+    """An analysis of every backbone on every set of images, one job each.
 
     Attributes:
-        settings: device, precision, and whether images are turned as EXIF says; images are few, and decoded here.
-        top1: accuracy on ImageNet of backbones whose it is known, as shares.
+        settings: device, precision, and whether images are rotated by their EXIF orientation; images are decoded here.
+        top1: known ImageNet accuracies of backbones, between 0 and 1.
     """
 
     analysis: Analysis
@@ -56,7 +56,7 @@ class ImageRequest:
 
     @cached_property
     def jobs(self) -> list[ImageJob]:
-        """By backbone, then by set of images."""
+        """The jobs by backbone and set of images."""
         precision = self.settings.precision
         return [
             self.analysis.job(backbone, each.name, each.digest, precision)
@@ -69,11 +69,11 @@ class ImageRequest:
         return sent_backbones(self.backbones)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Sent to a process that does some of the jobs, it has backbones that are loaded there."""
+        """The state without backbones, which other processes load by themselves."""
         return self.__dict__ | {"backbones": (), "jobs": self.jobs, "_sent": self._sent}
 
     def plan(self, out: Path, means: Means) -> Plan:
-        """What is to be done; see `unseen.studies.study.Request`."""
+        """Plan the work; see `unseen.studies.study.Request`."""
         checked_device(self.settings)
         if not self.backbones:
             raise UserError("no backbone was given; name one (--backbone)")
@@ -108,7 +108,7 @@ class ImageRequest:
         return execute_whole(jobs, results, together, choose_executor(means), _by_backbone)
 
     def _together(self, out: Path, watch: Watch, jobs: Sequence[ImageJob]) -> Iterator[tuple[ImageJob, dict[str, Any]]]:
-        """The values of jobs of one backbone; all their images but for done ones are given to the analysis at once."""
+        """The values of the jobs of one backbone; the analysis gets all their remaining images at once."""
         for job in jobs:
             if self._set(job).digest != job.pictures:
                 raise UserError(f"{self._set(job).title}: changed since this run was planned; run it again")
@@ -131,19 +131,19 @@ class ImageRequest:
                 done += 1
             yield job, self._result(job, out) | {"device": self.settings.device}
         if not missing([job for job in self.jobs if job.backbone == jobs[0].backbone], out / RESULTS):
-            shutil.rmtree(scratch, ignore_errors=True)  # other parts of a job array may have work in it before
-        with suppress(OSError):  # another process may be at work on another backbone
+            shutil.rmtree(scratch, ignore_errors=True)  # only now: other parts of a job array may use it before
+        with suppress(OSError):  # another process may be working on another backbone
             scratch.parent.rmdir()
 
     def _result(self, job: ImageJob, out: Path) -> dict[str, Any]:
-        """What was measured on the images of a job, all of which are done."""
+        """The values of a job whose images are all done."""
         images = self._set(job)
         kept = [kept_values(_folder(job, out), place) for place in range(len(images))]
         done = [values for values in kept if values is not None]
         return image_values(images.ids, {metric: [values[metric] for values in done] for metric in done[0]})
 
     def _left(self, job: ImageJob, out: Path) -> list[int]:
-        """Places of the images that are still to be done."""
+        """Positions of the remaining images."""
         if not missing([job], out / RESULTS):
             return []
         folder = _folder(job, out)
@@ -189,13 +189,13 @@ class ImageRequest:
 
 
 def _weights(backbone: Backbone) -> BackboneAbout:
-    """What all parts of a run have to agree in; layers and sizes of images differ from one analysis to another."""
+    """The fields that all parts of a run must share; layers and image sizes may differ between analyses."""
     about = BackboneAbout.of(backbone.spec)
     return replace(about, layer=None, pool=None, dimension=None, transform=None)
 
 
 def _key(job: ImageJob) -> str:
-    """Of what decides the features that are looked at, so that another backbone of that name is refused."""
+    """A key of everything that determines the features, so that another backbone with the same name is refused."""
     decides = {"spec": asdict(job.spec), "pictures": job.pictures, "precision": job.precision}
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
 
@@ -205,7 +205,7 @@ def _folder(job: ImageJob, out: Path) -> Path:
 
 
 def _stage(job: ImageJob) -> str:
-    """A name for what is unfinished of a backbone."""
+    """Name of the folder of unfinished work of a backbone."""
     decides = {"job": type(job).__name__, "protocol": asdict(job.protocol), "spec": asdict(job.spec)}
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
 

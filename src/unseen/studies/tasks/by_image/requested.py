@@ -1,4 +1,4 @@
-"""From what a user asks of single images, on the command line or in Python, to a request."""
+"""Requests for analyses of single images, from options of the command line or of Python."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,16 +26,16 @@ DEFAULT_GRID = "10/2"
 """A quarter of the paper's passes, for a diffusion within 0.2 points on average over photographs (docs/analyses.md)."""
 METRICS = {"alex": "lpips-alexnet", "vgg": "lpips-vgg", "squeeze": "lpips-squeezenet"}
 DOWNLOADS = {"alex": "alexnet", "vgg": "vgg16", "squeeze": "squeezenet1_1"}
-"""What torchvision calls the networks of perceptual distances."""
+"""Names of the networks of perceptual distances in torchvision."""
 
 
 @dataclass(frozen=True, eq=False)
 class AskedImages:
-    """Which images, and through which backbones; arguments as in `open_image_sets`.
+    """The images and the backbones of an analysis; the other attributes are the arguments of `open_image_sets`.
 
     Attributes:
-        load: gives the backbones, once the images are known to be there.
-        percents: accuracy on ImageNet of each backbone, where that is known.
+        load: loads the backbones, after the images were found.
+        percents: ImageNet accuracy of each backbone in percent, if known.
     """
 
     names: Sequence[Asked]
@@ -61,10 +61,10 @@ def saliency_request(
 
     Args:
         grid: as in `parse_grid`.
-        batch: images at once; None for as many as the device is fast with.
+        batch: images per batch; None for a number that is fast on the device.
     """
     if batch is not None and batch < 1:
-        raise UserError(f"a batch has at least one image, not {batch}")
+        raise UserError(f"the batch must have at least one image, not {batch}")
     protocol = SaliencyProtocol.of(parse_grid(grid or DEFAULT_GRID))
     return asked.request(SaliencyAnalysis(protocol, batch), settings)
 
@@ -82,15 +82,15 @@ def inversion_request(
     """Reconstructions from features, compared with the originals.
 
     Args:
-        asked: its backbones give the features of positions.
+        asked: its backbones must return patch features.
         settings: with "single" or "bfloat" precision.
-        batch: images side by side; None for as many as the device is fast with.
+        batch: images per batch; None for a number that is fast on the device.
         lpips_weights: a folder with the weights of networks for perceptual distances.
     """
     if batch is not None and batch < 1:
-        raise UserError(f"at least one image is reconstructed at once, not {batch}")
+        raise UserError(f"the batch must have at least one image, not {batch}")
     if settings.precision == "half":
-        raise UserError("images are reconstructed in single precision or bfloat: --precision")
+        raise UserError("images are reconstructed in single or bfloat precision; use --precision single or bfloat")
     protocol = InversionProtocol.of(steps, sigmoid=sigmoid)
     trunks, absent = dict[str, Trunk](), list[Notice]()
     for name in TRUNKS:

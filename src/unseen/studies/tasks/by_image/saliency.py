@@ -26,15 +26,15 @@ from unseen.studies.tasks.by_image.analysis import Measured, Pixels
 from unseen.studies.tasks.features import STUDY
 
 TIMED = 2
-"""Batches that are run for an estimate; the first of them sets a device up."""
+"""Batches that are run for an estimate; the first is for warm-up."""
 
 
 @dataclass(frozen=True)
 class SaliencyAnalysis:
-    """Attention maps by a sliding mask, and the share of pixels above their means.
+    """Attention maps by a sliding mask, and the share of pixels above the mean of each map.
 
     Attributes:
-        batch: images at once; None for as many as the device is fast with.
+        batch: images per batch; None for a number that is fast on the device.
     """
 
     protocol: SaliencyProtocol
@@ -42,7 +42,7 @@ class SaliencyAnalysis:
     name: str = Saliency.name
 
     def transform(self, own: Transform) -> Transform:
-        """As `Analysis` says, like all that follows."""
+        """See `Analysis`, as for all methods below."""
         return self.protocol.transform(own)
 
     def check(self, backbone: Backbone) -> None:
@@ -108,7 +108,7 @@ def _advanced(step: Stepping, before: int, done: int) -> None:
 
 
 def _features(backbone: Backbone, settings: Settings) -> Callable[[Tensor], Tensor]:
-    """Normalised images → features, in the precision that is asked for."""
+    """A function from normalized images to features, in the requested precision."""
     module, kind = backbone.module.eval().to(settings.device), AUTOCAST.get(settings.precision)
     place = torch.device(settings.device).type
 
@@ -118,12 +118,12 @@ def _features(backbone: Backbone, settings: Settings) -> Callable[[Tensor], Tens
                 features: Tensor = module(images)
         except (UserError, torch.OutOfMemoryError):
             raise
-        except Exception as error:  # a network can raise anything at all
+        except Exception as error:  # a network can raise any exception
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise UserError(f"the network failed ({reason})") from None
         if features.shape != (len(images), backbone.spec.dimension):
             shape = " × ".join(map(str, features.shape))
-            raise UserError(f"the network gave {shape} numbers, not {len(images)} × {backbone.spec.dimension}")
+            raise UserError(f"the network returned {shape} numbers, not {len(images)} × {backbone.spec.dimension}")
         return features
 
     return run

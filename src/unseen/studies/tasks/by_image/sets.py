@@ -1,4 +1,4 @@
-"""The images that a backbone is looked at with: a folder of the user's, some of each data set, or drawings."""
+"""The images of an analysis: a folder of the user, some images of each data set, or drawings."""
 
 import hashlib
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from unseen.words import counted
 DRAWINGS = "drawings"
 DEFAULT_DRAWINGS = 8
 DEFAULT_EXAMPLES = 1
-"""Images of each data set: the paper's Figs. 8 and 9 show one of each; the text does not say how many were measured."""
+"""Images per data set: the paper's Figs. 8 and 9 show one of each, and its text does not say how many were measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class ImageSet:
     """Some images of a source, in order.
 
     Attributes:
-        name: of the domain in scores; no data set has it, as it says how many images there are.
-        numbers: of the images in their source.
+        name: name of the domain in scores; it includes the number of images, so no data set has it.
+        numbers: positions of the images in their source.
     """
 
     name: str
@@ -53,7 +53,7 @@ class ImageSet:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the ids and the contents of the images, as the source gives them."""
+        """SHA-256 of the ids and contents of the images."""
         digest = hashlib.sha256()
         for number, name in zip(self.numbers, self.ids, strict=True):
             image = self.source.read(number)
@@ -63,27 +63,27 @@ class ImageSet:
         return digest.hexdigest()
 
     def pixels(self, place: int, transform: Transform, *, exif: bool = False) -> NDArray[np.uint8]:
-        """(size, size, 3) of the image at a place of the set, as a backbone gets it."""
+        """(size, size, 3) pixels of an image of the set after preprocessing."""
         found = read_pixels(self.source, self.numbers[place], transform, exif=exif)
-        assert not isinstance(found, Damaged)  # those are errors
+        assert not isinstance(found, Damaged)  # damaged images raise an error here
         return found
 
 
 @dataclass(frozen=True, eq=False)
 class ImageSets:
-    """What is looked at, and notices on data sets that were asked for and are not there."""
+    """The sets of images, and notices about requested data sets that are missing."""
 
     sets: Sequence[ImageSet]
     absent: Sequence[Notice] = ()
 
 
 def open_image_sets(names: Sequence[Asked], place: Path | None, examples: int | None) -> ImageSets:
-    """The images that were asked for.
+    """Open the requested images.
 
     Args:
-        names: data sets, of which some images are taken, always the same.
-        place: the folder that data sets are below; without names, a folder of images, or any place of images.
-        examples: how many of each; by default one of each data set, eight drawings, and all of a folder.
+        names: data sets, from which some images are drawn, always the same ones.
+        place: folder that contains the data sets; without names, a folder or another source of images.
+        examples: number of images of each; by default one per data set, eight drawings, and all images of a folder.
     """
     if examples is not None and examples < 1:
         raise UserError(f"--examples is at least 1, not {examples}")
@@ -112,7 +112,7 @@ def _of_place(place: Path, examples: int | None) -> ImageSet:
 
 
 def _flat_folder(place: Path) -> FileImages | None:
-    """The images of a folder that has no classes; None for any other place."""
+    """The images of a folder without classes; None for any other source."""
     if not place.is_dir():
         return None
     names = [entry.name for entry in list_folder(place) if is_image(entry.name) and entry.is_file()]
@@ -122,7 +122,7 @@ def _flat_folder(place: Path) -> FileImages | None:
 
 
 def _drawn(source: ImageSource, numbers: Sequence[int], examples: int) -> list[int]:
-    """Some of the images, in order: those whose ids have the lowest SHA-256, the same on every machine."""
+    """Some of the images, in order: those with the lowest SHA-256 of their ids, the same on every machine."""
     order = sorted(numbers, key=lambda number: hashlib.sha256(source.entries[number].id.encode()).digest())
     return sorted(order[:examples])
 

@@ -1,4 +1,4 @@
-"""Kinds of tasks, one file each: a module here with a `KIND` is what data sets name as their `kind`."""
+"""Kinds of tasks, one per file: a module in this package that defines `KIND`; data sets name it as their `kind`."""
 
 from importlib import import_module
 
@@ -7,6 +7,6 @@ from unseen.studies.tasks.kind import TaskKind
 
 
 def kind_of(dataset: Dataset) -> TaskKind:
-    """The kind of task that a data set is."""
+    """The kind of task of a data set."""
     found: TaskKind = import_module(f"{__name__}.{dataset.kind}").KIND
     return found

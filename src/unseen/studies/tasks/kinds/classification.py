@@ -1,4 +1,4 @@
-"""Classification: linear probes and few-shot episodes on one vector of features per image."""
+"""Classification: linear probes and few-shot episodes on one feature vector per image."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -29,11 +29,11 @@ from unseen.studies.tasks.kind import TaskKind
 from unseen.studies.tasks.page_data import SHOTS
 
 FIT_PRODUCT = (16_384, 1024)
-"""Samples and dimensions of a product that is timed: more than a processor keeps at hand, as in most fits."""
+"""Samples and dimensions of the timed product, which exceeds the processor's caches, as in most fits."""
 
 
 def task_jobs(task: TaskFeatures, protocol: ManyShotProtocol) -> list[TaskJob]:
-    """A linear probe, where the data set is split, and episodes of each of `SHOTS`."""
+    """A linear probe, if the data set has splits, and episodes for each of `SHOTS`."""
     jobs: list[TaskJob] = []
     shared = (task.backbone, task.dataset.name)
     if task.dataset.test is not None:
@@ -44,29 +44,29 @@ def task_jobs(task: TaskFeatures, protocol: ManyShotProtocol) -> list[TaskJob]:
 
 
 def possible_shots(task: TaskFeatures) -> tuple[int, ...]:
-    """The numbers of shots that every class has images for, beside those that are classified."""
+    """The numbers of shots for which every class has enough images, in addition to the query images."""
     if task.dataset.few_shot is None or task.classes < WAYS:
         return ()
     return tuple(shots for shots in SHOTS if task.fewest >= shots + QUERIES)
 
 
 def skipped_episodes(task: TaskFeatures) -> list[Notice]:
-    """A notice on the numbers of shots that a data set has too few images or classes for."""
+    """A notice about the numbers of shots for which a data set has too few images or classes."""
     short = [shots for shots in SHOTS if shots not in possible_shots(task)]
     if not short or task.dataset.few_shot is None:
         return []
     settings = listed([f"{shots}-shot" for shots in short])
     reason = (
-        f"{task.classes} classes, and episodes have {WAYS}"
+        f"{task.classes} classes, but episodes need {WAYS}"
         if task.classes < WAYS
-        else f"a class with {task.fewest} images, and {short[0] + QUERIES} are needed"
+        else f"a class with {task.fewest} images, but {short[0] + QUERIES} are needed"
     )
     title = dataset_title(scored_data(task, SOURCE), task.dataset)
     return [notice("no-episodes", task.dataset.name, title=title, settings=settings, reason=reason)]
 
 
 def expected_features(opened: OpenDataset, spec: Spec, label: str) -> TaskFeatures:
-    """Features that are still to be made."""
+    """Features that are still to be extracted."""
     counts = _images_of_classes(Counter(entry.label for entry in opened.manifest.entries), opened.dataset)
     rows = Counter(opened.manifest.splits)
     return TaskFeatures(
@@ -83,7 +83,7 @@ def expected_features(opened: OpenDataset, spec: Spec, label: str) -> TaskFeatur
 
 
 def _images_of_classes(labels: Mapping[str, int], dataset: Dataset) -> dict[str, int]:
-    """Class → images that show it, from how many images have each label."""
+    """Class → number of its images, from the number of images per label."""
     if not dataset.multi_label:
         return dict(labels)
     counts = dict.fromkeys(class_names(labels), 0)
@@ -94,9 +94,9 @@ def _images_of_classes(labels: Mapping[str, int], dataset: Dataset) -> dict[str,
 
 
 def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> TaskFeatures:
-    """What planning needs of features that are there; those that nothing can be learned from are an error."""
+    """Describe existing features for planning; unusable features are refused."""
     try:
-        # A store's bytes are not gone through here, as whoever probes them does that.
+        # The bytes of a store are not verified here, since the probes do that.
         parts = {split: read_store(path) if path.is_dir() else read_features(path) for split, path in places.items()}
         aligned = align_splits(list(parts.values()), " and ".join(map(str, places.values())))
         labels = split_labels(dict(zip(parts, aligned, strict=True)))
@@ -123,7 +123,7 @@ def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> 
 
 
 def _left_out(backbone: str, dataset: Dataset, split: str, features: Features) -> Iterator[Flaw]:
-    """Damaged images that the extraction of some features left out."""
+    """The damaged images that the extraction of features skipped."""
     damaged = features.provenance.get("damaged", ())
     if damaged:
         examples = tuple(f"{image['id']}: {image['reason']}" for image in damaged[:MOST_EXAMPLES])
@@ -133,7 +133,7 @@ def _left_out(backbone: str, dataset: Dataset, split: str, features: Features) -
 
 
 def _key(features: Features) -> str:
-    """The key of what decides features; two machines make them alike but for their last bits."""
+    """The key of the extraction settings, since features of two machines may differ in their last bits."""
     return str(features.provenance.get("key", features.provenance["content_hash"]))[:16]
 
 
@@ -147,7 +147,7 @@ def _flops(job: TaskJob, task: TaskFeatures) -> float:
 
 
 def _product(task: TaskFeatures) -> tuple[int, int, int]:
-    return (task.classes, *FIT_PRODUCT)  # that of a gradient; with few classes, products wait for memory
+    return (task.classes, *FIT_PRODUCT)  # the product of a gradient; with few classes it is limited by memory
 
 
 KIND = TaskKind(

@@ -60,7 +60,7 @@ def test_evaluate(sets: Path, tmp_path: Path) -> None:
 
 def test_evaluate_refuses(sets: Path, tmp_path: Path) -> None:
     common = ("--sets", sets, "--out", tmp_path / "out", "--device", "cpu")
-    assert "say which models: --backbone" in refused("evaluate", *common)
+    assert "no model was given" in refused("evaluate", *common)
     assert "is given twice" in refused("evaluate", *common, "--backbone", "timm:a", "--backbone", "timm:a")
     assert "where a complete copy has 50,000" in refused("evaluate", *common, "--backbone", "timm:test_vit")
     said = refused("evaluate", *common, "--backbone", "timm:test_vit", "--only", "imagenet-q")

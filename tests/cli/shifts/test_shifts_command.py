@@ -122,7 +122,7 @@ def replaced(table: Path, old: str, new: str) -> None:
         (None, {"more": ["--min-id", "low"]}, "--min-id takes a number"),
         (None, {"more": ["--min-id", "nan"]}, "--min-id takes a number"),
         (None, {"more": ["--min-id", "val=inf"]}, "--min-id takes a number"),
-        (None, {"more": ["--min-id", "101"]}, "a minimum of 101 on 'val' is more than any accuracy"),
+        (None, {"more": ["--min-id", "101"]}, "a minimum of 101 on 'val' is above any possible accuracy"),
         (None, {"more": ["--min-id", "99.9"]}, "and 12 models are below the minimum: lower it"),
         (None, {"more": ["--scale", "log"]}, "--scale must be one of logit, probit, not 'log'"),
         (None, {"more": ["--resamples", "0"]}, "from one to 1,000,000 resamples"),
@@ -213,7 +213,7 @@ def test_pairs_are_ranked_on_the_models_of_the_fit(unseen: Run, table: Path) -> 
     alone, _ = ranking(unseen, without(table, "m2"))
     out, err = ranking(unseen, table, "--fit-on", "group in {a, b}")
     assert out == alone
-    assert "models that are not of the fit, and do not count here: 1" in err
+    assert "models that are not in the fit and are not used here: 1" in err
     out, err = ranking(unseen, table, "--min-id", "val=2")
     assert out == alone
     assert "models of the fit that are left out: 1 below the minimum" in err
@@ -281,7 +281,7 @@ def test_a_pair_that_determines_no_plane_is_passed_over(unseen: Run, table: Path
     answer = unseen("shifts", "pairs", table, "--id", "val,web,same", "--ood", "sketch")
     assert answer.code == 0, answer.err
     assert answer.out.startswith("sketch: 2 pairs on 12 models")
-    assert "passed over, val + same: the accuracies on val, same determine each other" in answer.err
+    assert "skipped, val + same: the accuracies on val, same determine each other" in answer.err
     answer = unseen("shifts", "pairs", table, "--id", "val,same", "--ood", "sketch")
     assert (answer.code, "no pair can be fitted" in answer.err) == (2, True)
 
@@ -322,7 +322,7 @@ def test_agreement_without_labels_and_with_bad_files(unseen: Run, tmp_path: Path
     assert (answer.code, "no 'labels'" in answer.err, "OOD (refined)" in answer.out) == (0, True, False)
     cases: dict[str, dict[str, Any]] = {
         "different numbers of images": {"m0": arrays["m0"][:5]},
-        "one class index an image": {"m0": arrays["m0"] * 0.5},
+        "one class index per image": {"m0": arrays["m0"] * 0.5},
         "not an .npz file of plain arrays": {"m0": np.array([{}] * 3000, dtype=object)},
     }
     for message, change in cases.items():
