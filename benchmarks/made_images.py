@@ -9,8 +9,8 @@ import numpy as np
 from PIL import Image
 
 from unseen.images.folder import FileImages, folder_images
-from unseen.images.imagenet_tars import imagenet_tars
-from unseen.images.tar_images import TarImages
+from unseen.images.tars.imagenet_tars import imagenet_tars
+from unseen.images.tars.tar_images import TarImages
 
 Source = FileImages | TarImages
 DISTINCT = 64

@@ -96,7 +96,7 @@ def test_a_repeated_column_is_refused(tmp_path: Path) -> None:
 
 def test_a_text_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MOST_CHARACTERS", 1000)
-    with pytest.raises(UserError, match="/dev/zero: of more than 1.0 kB"):
+    with pytest.raises(UserError, match="/dev/zero: larger than 1.0 kB"):
         read_text(Path("/dev/zero"))
 
 

@@ -13,8 +13,8 @@ import pytest
 from alone import start_alone
 
 from unseen.features.batches import Decoder, Piece, decoded, geometry
-from unseen.images.caption_files import Batch
-from unseen.images.captions import CaptionRule, _tallies
+from unseen.images.captions.files import Batch
+from unseen.images.captions.labelling import CaptionRule, _tallies
 from unseen.images.source import Entry
 from unseen.images.transform import Transform
 from unseen.runs.execute import OneByOne, execute

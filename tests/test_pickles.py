@@ -120,5 +120,5 @@ def test_keys_that_take_for_ever_to_hash_are_refused(tmp_path: Path, holder: str
 
 def test_what_is_not_data_is_not_changed(tmp_path: Path) -> None:
     (tmp_path / "build.pkl").write_bytes(b"\x80\x04cnumpy\ndtype\nN}\x8c\x04codeK\x07s\x86b.")
-    with pytest.raises(UserError, match="it changes what is not data"):
+    with pytest.raises(UserError, match="it sets the state of an object that is not data"):
         read_plain_pickle(tmp_path / "build.pkl")

@@ -1,4 +1,4 @@
-"""Where work is done if nobody says: on the GPU, if PyTorch finds one."""
+"""The default device: the GPU, if PyTorch finds one."""
 
 import ctypes
 import os
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import torch
 
 BUILT_FOR = re.compile(r"^(cuda|hip)\b[^=\n]*= *(?:'([0-9.]+)[^'\n]*'|None)", re.MULTILINE)
-"""The lines of `torch/version.py` that say which GPUs PyTorch was built for."""
+"""The lines of `torch/version.py` that state which GPUs PyTorch was built for."""
 
 
 def on_gpu() -> bool:
     """Whether there is a GPU to work on.
 
-    Where PyTorch is not imported yet, the driver is asked instead: the answer is the same, and who has nothing to
-    compute, as on a finished run, need not wait seconds for the import.
+    If PyTorch is not imported yet, the driver is queried instead: the answer is the same, and a command with nothing to
+    compute, as for a finished run, does not wait seconds for the import.
     """
     known = _known_gpus()
     if known is not None:
@@ -32,7 +32,7 @@ def on_gpu() -> bool:
 
 
 def gpu_count() -> int:
-    """How many GPUs PyTorch can work on, found in the same way."""
+    """Number of GPUs that PyTorch can use, determined in the same way."""
     known = _known_gpus()
     if known is not None:
         return known
@@ -42,13 +42,13 @@ def gpu_count() -> int:
 
 
 def _known_gpus() -> int | None:
-    """How many there are, where that is known without PyTorch."""
+    """Number of GPUs, if known without PyTorch."""
     return None if "torch" in sys.modules else _driver_gpus()
 
 
 @cache
 def _driver_gpus() -> int | None:
-    """What the CUDA driver says; None where only PyTorch itself can tell."""
+    """Number of GPUs according to the CUDA driver; None if only PyTorch itself can tell."""
     built = _built_for()
     if built is None or "hip" in built:
         return None
@@ -61,13 +61,13 @@ def _driver_gpus() -> int | None:
     count, version = ctypes.c_int(0), ctypes.c_int(0)
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
         return 0
-    # A driver serves programs built for its own major version and for earlier ones.
+    # A driver supports programs built for its own major version and for earlier ones.
     driver.cuDriverGetVersion(ctypes.byref(version))
     return count.value if version.value // 1000 >= int(built["cuda"].split(".")[0]) else None
 
 
 def _built_for() -> dict[str, str] | None:
-    """What PyTorch was built for, with the version; None where that is not known."""
+    """What PyTorch was built for, with the version; None if unknown."""
     spec = find_spec("torch")
     if sys.platform != "linux" or spec is None or spec.origin is None:
         return None
@@ -79,21 +79,21 @@ def _built_for() -> dict[str, str] | None:
 
 
 def default_device() -> "torch.device":
-    """The GPU, or the CPU where there is none."""
+    """The GPU, or the CPU if there is none."""
     import torch
 
     return torch.device("cuda" if on_gpu() else "cpu")
 
 
 def device_name() -> str:
-    """What work is done on: the name of the GPU, or the processor's architecture and its number of cores."""
+    """The name of the GPU, or the processor's architecture and number of cores."""
     if on_gpu():
         return _gpu_name()
     return f"CPU ({platform.machine()}, {os.cpu_count()} cores)"
 
 
 def _gpu_name() -> str:
-    """Of the first GPU, from the driver where PyTorch is not imported."""
+    """Name of the first GPU, from the driver if PyTorch is not imported."""
     if _known_gpus():
         driver, device, name = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(0), ctypes.create_string_buffer(256)
         if not driver.cuDeviceGet(ctypes.byref(device), 0) and not driver.cuDeviceGetName(name, 256, device):

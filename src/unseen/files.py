@@ -1,4 +1,4 @@
-"""Reading and writing small files: tables whose errors name the line, and atomic writes."""
+"""Reading and writing small files: tables with errors that name the line, and atomic writes."""
 
 import csv
 import io
@@ -18,19 +18,17 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 UNFINISHED = ".unfinished"
-"""How the names of files end that are being written."""
+"""Suffix of files that are being written."""
 MOST_CHARACTERS = 1 << 31
 SEPARATORS = (",", ";", "\t")
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 QUOTED = re.compile(r'"[^"]*"')
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
-"""How files of Excel and LibreOffice begin: a zip archive, and the older compound file."""
+"""First bytes of Excel and LibreOffice files: a zip archive, or the older compound file."""
 
 
 def read_text(path: Path, *, first_line: bool = False) -> str:
-    """The whole of a UTF-8 text file (a leading byte-order mark is dropped), or its first line; one without end is
-    refused.
-    """
+    """The contents of a UTF-8 text file (without a byte-order mark), or its first line; endless files are refused."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             text = file.readline(MOST_CHARACTERS + 1) if first_line else file.read(MOST_CHARACTERS + 1)
@@ -43,7 +41,7 @@ def read_text(path: Path, *, first_line: bool = False) -> str:
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     if len(text) > MOST_CHARACTERS:
-        raise UserError(f"{path}: of more than {byte_size(MOST_CHARACTERS)}, which no text that is read here has")
+        raise UserError(f"{path}: larger than {byte_size(MOST_CHARACTERS)}, too large for a text file")
     return text
 
 
@@ -52,10 +50,9 @@ def read_table(
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV file with a header, each with its line number.
 
-    Fields are separated by whichever of comma, semicolon and tab the header has most of, so that what spreadsheets
-    save in any language is read.
-    Every name in `columns` must be in the header; `optional` ones may be. Further columns are kept.
-    Blank lines are passed over; a row with more or fewer fields than the header is refused.
+    The separator is whichever of comma, semicolon and tab occurs most often in the header, so that spreadsheet exports
+    in any language can be read. Every name in `columns` must be in the header; `optional` ones may be. Further columns
+    are kept. Blank lines are skipped; a row with more or fewer fields than the header is refused.
     """
     text = read_text(path)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text), strict=True)
@@ -82,7 +79,7 @@ def read_table(
 
 
 def table_header(path: Path) -> list[str]:
-    """The names of the columns of a CSV or TSV file; only its first line is read."""
+    """The column names of a CSV or TSV file; only its first line is read."""
     first = read_text(path, first_line=True)
     try:
         return [_from_cell(name.strip()) for name in next(csv.reader([first], delimiter=_separator(first)), [])]
@@ -91,7 +88,7 @@ def table_header(path: Path) -> list[str]:
 
 
 def _separator(text: str) -> str:
-    """What the fields of a table's first line are separated by; signs within quotes do not count."""
+    """The separator in a table's first line; characters within quotes do not count."""
     header = QUOTED.sub("", text.partition("\n")[0])
     return max(SEPARATORS, key=header.count)
 
@@ -100,9 +97,9 @@ def _separator(text: str) -> str:
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """A binary file that appears under `path` only when it is complete.
 
-    A link is followed to the file it stands for; what is not a plain file (a pipe, `/dev/stdout`) is written as it is.
-    Until it is complete it has another name, and is locked: what a killed process leaves has no lock, and
-    `remove_unfinished` takes it away.
+    A symbolic link is followed; special files (a pipe, `/dev/stdout`) are written directly. Until it is complete, the
+    file has a temporary name and is locked: leftovers of a killed process are not locked, and `remove_unfinished`
+    deletes them.
     """
     try:
         path = path.resolve()
@@ -117,7 +114,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-                # NamedTemporaryFile makes files private; a result should be as readable as its neighbours.
+                # NamedTemporaryFile creates private files; a result should get the usual permissions.
                 umask = os.umask(0)
                 os.umask(umask)
                 unfinished.chmod(0o666 & ~umask)
@@ -130,33 +127,33 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what interrupted `atomic_write`s left in and below a folder; nothing that is being written now."""
+    """Delete leftovers of interrupted `atomic_write`s in and below a folder, but no file that is being written now."""
     if fcntl is None:
         return
     for path in folder.rglob(f".*{UNFINISHED}"):
-        # Another process may remove it first, or may be writing it. NFS locks only what is open to write.
+        # Another process may delete it first, or may be writing it. NFS only locks files opened for writing.
         with suppress(OSError), path.open("r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
 
 
 def _unfinished_file(path: Path) -> "IO[bytes]":
-    """A new file beside `path`, locked for as long as it is open where there are locks."""
+    """A new file beside `path`, locked while it is open if the platform has locks."""
     while True:
         file = NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=UNFINISHED, delete=False)  # noqa: SIM115
         if fcntl is not None:
             with suppress(OSError):
                 fcntl.flock(file, fcntl.LOCK_EX)
-        if os.fstat(file.fileno()).st_nlink:  # not removed between its making and its lock
+        if os.fstat(file.fileno()).st_nlink:  # not deleted between its creation and its lock
             return file
         file.close()
 
 
 def csv_cell(value: object) -> object:
-    """A value as a cell of a CSV file: an apostrophe comes before a text that a spreadsheet would run as a formula.
+    """A value as a CSV cell: an apostrophe is put before text that a spreadsheet would execute as a formula.
 
-    Those are texts that begin with =, +, -, @, a tab or a line end, but for numbers. Apostrophes before these signs
-    count as part of the text, so that reading takes away exactly the one that writing added.
+    This is text that begins with =, +, -, @, a tab or a line end, except for numbers. Apostrophes before these
+    characters count as part of the text, so that reading removes exactly the one that writing added.
     """
     return f"'{value}" if isinstance(value, str) and FORMULA.match(value) and not _is_number(value) else value
 
@@ -174,7 +171,7 @@ def _is_number(text: str) -> bool:
 
 
 def write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[object]]) -> None:
-    """Write a CSV file atomically, with Unix line ends; `read_table` gives back the same texts (see `csv_cell`)."""
+    """Write a CSV file atomically, with Unix line ends; `read_table` returns the same texts (see `csv_cell`)."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([csv_cell(name) for name in header])
@@ -184,7 +181,7 @@ def write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[objec
 
 
 def byte_size(count: int) -> str:
-    """Bytes as a person would say them."""
+    """A number of bytes in readable units."""
     for unit, number in (("GB", 1e9), ("MB", 1e6)):
         if count >= number / 10:
             return f"{count / number:,.1f} {unit}"
@@ -192,17 +189,17 @@ def byte_size(count: int) -> str:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name that a file gives is of something beside it, not elsewhere."""
+    """Whether a file name from untrusted data refers to a file in the same folder."""
     return name not in {"", ".", ".."} and not set(name) & {"/", "\\", "\0"}
 
 
 def check_writable(folder: Path) -> None:
-    """Refuse a folder that nothing can be written to, there or still to be made, before any work is done for it."""
+    """Refuse a folder that cannot be written to, existing or to be created, before any work is done for it."""
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     try:
         if not there.is_dir():
             raise NotADirectoryError(f"{there} is a file" if there != folder.absolute() else "it is a file")
-        with TemporaryFile(dir=there):  # without a name, so that a kill leaves nothing
+        with TemporaryFile(dir=there):  # unnamed, so that a killed process leaves nothing behind
             pass
     except OSError as error:
         raise UserError(f"{folder}: cannot be written to ({error.strerror or error}); give another folder") from None

@@ -1,4 +1,4 @@
-"""Tables for papers: LaTeX with booktabs, in which names are only text."""
+"""LaTeX tables with booktabs for papers, with escaped names."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,7 +6,7 @@ from unseen.words import printable
 
 _SPECIAL = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
-    # A line that ends in \\ takes a bracket behind it for its argument.
+    # After \\ at the end of a line, LaTeX takes a bracket for its argument.
     "[": "{[}", "]": "{]}", "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''", "\n": " ", "\t": " ",
     "±": r"$\pm$", "−": "$-$", "×": r"$\times$", "–": "--", "—": "---", "…": r"\dots{}", "≥": r"$\geq$",
@@ -16,7 +16,7 @@ _SPECIAL = {
 
 
 def escaped(text: str) -> str:
-    """Text in which LaTeX's special characters are only characters, and mathematical signs are set as such."""
+    """Text with LaTeX's special characters escaped and mathematical signs typeset."""
     return "".join(_SPECIAL.get(character, character) for character in printable(text))
 
 
@@ -26,11 +26,11 @@ def tabular(
     rows: Iterable[Sequence[str]],
     groups: Sequence[tuple[str, int]] = (),
 ) -> str:
-    """A `tabular` with the rules of booktabs; cells are LaTeX already.
+    """A `tabular` with booktabs rules; cells are LaTeX already.
 
     Args:
-        columns: a letter for each, `l` or `r`.
-        groups: title and width of each group of columns above their titles, behind the first column.
+        columns: one letter per column, `l` or `r`.
+        groups: title and width of each group of columns above their titles, after the first column.
     """
     lines = [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", *_grouped(groups), _line(header), "\\midrule"]
     return "\n".join([*lines, *map(_line, rows), "\\bottomrule", "\\end{tabular}"]) + "\n"

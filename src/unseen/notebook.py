@@ -1,4 +1,4 @@
-"""How a result is shown as the last line of a notebook's cell."""
+"""Display of a result as the last line of a notebook cell."""
 
 from html import escape
 from typing import TYPE_CHECKING
@@ -7,11 +7,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS = 60
-"""Rows of a table that are shown."""
+"""Maximum number of rows shown."""
 
 
 def table_html(title: str, table: "pd.DataFrame") -> str:
-    """A titled table for a notebook, its texts escaped; of a long one the first rows."""
+    """A titled HTML table for a notebook, with escaped texts; a long table is truncated."""
     left = len(table) - MOST_ROWS
     more = f"<p>… and {left:,} more rows</p>" if left > 0 else ""
     shown = table.head(MOST_ROWS).to_html(

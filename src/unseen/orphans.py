@@ -6,10 +6,10 @@ from multiprocessing import parent_process
 
 
 def end_with_parent(_: object = None) -> None:
-    """Called in a worker of `multiprocessing`: it ends as soon as its parent is gone, whatever it is doing.
+    """Called in a `multiprocessing` worker: it exits as soon as its parent is gone, whatever it is doing.
 
-    Workers that were copied after it (`fork`) hold its end of the parent's pipe too: they end first, the last before
-    the one before it.
+    Workers forked later also hold this worker's end of the parent's pipe, so workers exit in reverse order of their
+    start.
     """
     threading.Thread(target=_wait_for_end, daemon=True).start()
 

@@ -1,7 +1,7 @@
-"""Python files of the user's own: what identifies one, running it, and telling its mistakes by file and line.
+"""A user's own Python files: identifying them, executing them, and reporting their errors by file and line.
 
-A file is identified by its content and by that of the modules it imports from its own folder, which are found in its
-text, without running it. What it imports by other means (`importlib`, a path of its own) is not among them.
+A file is identified by its contents and those of the modules it imports from its own folder, which are found in its
+source without executing it. Modules imported by other means (`importlib`, a modified path) are not included.
 """
 
 import ast
@@ -24,7 +24,7 @@ from unseen.errors import UserError, did_you_mean
 
 SUFFIX = ".py"
 SHORT = 12
-"""Hexadecimal digits of a digest that people are shown."""
+"""Number of hexadecimal digits of a digest that are shown."""
 _BESIDE: dict[str, dict[str, ModuleType]] = {}
 """Digest of a file → the modules of its folder that it has imported, by name."""
 
@@ -34,7 +34,7 @@ class OwnFile:
     """A Python file.
 
     Attributes:
-        digest: SHA-256 of its content; where it imports modules from its folder, of theirs too.
+        digest: SHA-256 of its contents, and of the modules it imports from its folder.
         modules: files of those modules, below the folder.
     """
 
@@ -44,35 +44,35 @@ class OwnFile:
 
     @property
     def sentence(self) -> str:
-        """What is said before it runs."""
+        """The sentence shown before it is executed."""
         beside = f", with {', '.join(self.modules)} beside it" if self.modules else ""
         return f"Running your own code: {self.path} (sha256 {self.digest[:SHORT]}){beside}"
 
 
 def is_own_file(name: str) -> bool:
-    """Whether a name is that of a Python file, with or without `:something` in it."""
+    """Whether a name is that of a Python file, possibly followed by `:something`."""
     return own_place(name)[0].endswith(SUFFIX)
 
 
 def own_place(name: str) -> tuple[str, str]:
-    """The path in `path/to/file.py` or `path/to/file.py:something`, and what comes behind the colon, or nothing."""
+    """The path in `path/to/file.py` or `path/to/file.py:something`, and the part after the colon, or an empty text."""
     path, colon, attribute = name.rpartition(":")
     return (path, attribute) if colon and path.endswith(SUFFIX) else (name, "")
 
 
 def runs_code(backbone: str) -> bool:
-    """Whether to load a backbone runs code that its id names: of a Python file, or of a folder of torch.hub."""
+    """Whether loading a backbone executes code that its id names: a Python file, or a torch.hub folder."""
     return is_own_file(backbone) or backbone.startswith("hub:")
 
 
 def told_before(name: str, tell: Callable[[str], None]) -> None:
-    """Say that a file will run, where a name is that of one."""
+    """Announce that a file will be executed, if a name is that of a Python file."""
     if is_own_file(name):
         tell(own_file(Path(own_place(name)[0])).sentence)
 
 
 def own_file(path: Path) -> OwnFile:
-    """A file with its digest; it does not run."""
+    """A file with its digest; it is not executed."""
     if not path.is_file():
         raise UserError(f"{path}: no such file")
     folder, contents = path.parent.resolve(), {path.resolve(): _content(path)}
@@ -98,7 +98,9 @@ def _content(path: Path) -> bytes:
 
 
 def _imported(content: bytes, folder: Path) -> Iterator[Path]:
-    """Files in a folder that a text imports, wherever in it; none of a text that is not Python, which running tells."""
+    """Files in a folder that a source imports, anywhere in it; empty if it is not valid Python, which execution
+    reports.
+    """
     try:
         nodes = list(ast.walk(ast.parse(content)))
     except (SyntaxError, ValueError):
@@ -118,22 +120,22 @@ def _imported(content: bytes, folder: Path) -> Iterator[Path]:
 
 @lru_cache(maxsize=64)
 def loaded(file: OwnFile) -> ModuleType:
-    """The module that a file makes; it runs once for each content, and from its text, as `_FromText` says."""
+    """The module of a file; it is executed once for each content, from its source (see `_FromText`)."""
     module = ModuleType(f"unseen_own_{file.path.stem}_{file.digest[:SHORT]}")
     module.__file__ = str(file.path)
     with running(file):
         if own_file(file.path).digest != file.digest:
             raise UserError(f"{file.path}: changed since it was read; run the command again")
-        sys.modules[module.__name__] = module  # where dataclasses look up the names in annotations
+        sys.modules[module.__name__] = module  # dataclasses look up the names in annotations there
         exec(compile(file.path.read_bytes(), str(file.path), "exec"), module.__dict__)  # noqa: S102 (the user's file)
     return module
 
 
 def attribute_of(file: OwnFile, names: Iterable[str], what: str) -> Any:
-    """What a file calls by the first of these names that it has.
+    """The first of these names that a file defines.
 
     Args:
-        what: it is, for the error about a file that has none of them.
+        what: what it is, for the error about a file that has none of them.
     """
     module, wanted = loaded(file), tuple(names)
     found = next((name for name in wanted if hasattr(module, name)), None)
@@ -146,9 +148,9 @@ def attribute_of(file: OwnFile, names: Iterable[str], what: str) -> Any:
 
 @contextmanager
 def running(file: OwnFile) -> Iterator[None]:
-    """The file's folder can be imported from, and what goes wrong is an error that names the file and the line.
+    """The file's folder can be imported from, and errors name the file and the line.
 
-    Modules of the folder are this file's alone: another folder may have others of the same names.
+    Modules of the folder are only visible to this file: another folder may have others with the same names.
     """
     folder = str(file.path.parent.resolve())
     names = [name.removesuffix("/__init__.py").removesuffix(SUFFIX).replace("/", ".") for name in file.modules]
@@ -173,12 +175,12 @@ def running(file: OwnFile) -> Iterator[None]:
 
 
 class _FromText(MetaPathFinder):
-    """Finds modules of a folder and compiles their text.
+    """Finds modules of a folder and compiles their source.
 
-    Python's own finder takes compiled code of before for that of a file that changed within a second.
+    Python's own finder would reuse compiled code of a file that changed within a second.
 
     Args:
-        files: of modules by name, below the folder.
+        files: files of modules by name, below the folder.
     """
 
     def __init__(self, folder: str, files: Mapping[str, str]) -> None:
@@ -199,7 +201,7 @@ class _TextLoader(SourceFileLoader):
 
 
 def _told(error: BaseException, file: OwnFile) -> str:
-    """What went wrong, with the last line of the user's that was running."""
+    """The error message, with the last line of the user's code that was running."""
     folder = file.path.parent.resolve()
     own = {file.path.resolve(), *(folder / name for name in file.modules)}
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).resolve() in own:

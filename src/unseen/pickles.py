@@ -1,9 +1,9 @@
-"""Reading other people's pickles without running them.
+"""Reading untrusted pickles without executing them.
 
-A pickle is a program; `pickle.load` runs it. This reader admits what pickle has opcodes for (lists, dictionaries,
-sets, strings, bytes, numbers) and three kinds of NumPy arrays, rebuilt here by our own code: of strings, in which the
-ImageNet-CoG authors keep file names, of bytes, in which CIFAR keeps pixels, and of 32-bit floats, in which others keep
-weights. Anything else is refused by name.
+A pickle is a program; `pickle.load` executes it. This reader accepts the types that pickle has opcodes for (lists,
+dictionaries, sets, strings, bytes, numbers) and three kinds of NumPy arrays, rebuilt by our own code: strings (file
+names of the ImageNet-CoG authors), bytes (pixels of CIFAR) and 32-bit floats (weights). Anything else is refused by
+name.
 """
 
 import io
@@ -21,7 +21,7 @@ from unseen.reading.guard import read_bounded, reading
 
 
 class _Dtype:
-    """Stands in for `numpy.dtype`: remembers the type string, and the byte order that its state brings."""
+    """Replaces `numpy.dtype`: stores the type string, and the byte order from its state."""
 
     def __init__(self, code: str | bytes, *_: object) -> None:
         self.code, self.order = _text(code).lstrip("|"), "<"
@@ -31,7 +31,7 @@ class _Dtype:
 
 
 class PickledArray(list[Any]):
-    """Stands in for `numpy.ndarray`: a list of strings or objects, or of one item, an array of numbers in its shape."""
+    """Replaces `numpy.ndarray`: a list of strings or objects, or of one item, an array of numbers."""
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         _version, shape, dtype, fortran, data = state
@@ -53,7 +53,7 @@ class PickledArray(list[Any]):
 
 
 def _text(value: str | bytes) -> str:
-    """Strings of Python 2 are bytes to a reader that keeps them so."""
+    """Strings of Python 2 are read as bytes; this decodes them."""
     return value.decode("latin-1") if isinstance(value, bytes) else value
 
 
@@ -62,7 +62,7 @@ def _new_array(*_: object) -> PickledArray:
 
 
 def _array_from_buffer(data: bytes, dtype: _Dtype, shape: tuple[int, ...], *_: object) -> PickledArray:
-    """Protocol 5 brings an array's bytes, type and shape in one call."""
+    """Protocol 5 passes an array's bytes, type and shape in one call."""
     array = PickledArray()
     array.__setstate__((1, shape, dtype, False, bytes(data)))
     return array
@@ -74,13 +74,13 @@ def _bytes(text: str, _: str) -> bytes:
 
 
 def _empty_bytes() -> bytes:
-    """And empty ones as a call of `bytes`."""
+    """Protocol 2 writes empty bytes as a call of `bytes`."""
     return b""
 
 
 def check_key(key: object) -> None:
     if not isinstance(key, str | bytes | int | float | None):
-        raise pickle.UnpicklingError(f"a key that is no text or number but {type(key).__name__}")
+        raise pickle.UnpicklingError(f"a key that is neither text nor a number but {type(key).__name__}")
 
 
 def _dictionary(items: Iterable[tuple[Any, Any]] = ()) -> dict[Any, Any]:
@@ -106,9 +106,9 @@ _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
 
 
 class _Reader(PurePython):  # type: ignore[misc]
-    """Python's own reader of pickles that is written in Python, whose steps can be looked at.
+    """Python's pure-Python pickle reader, whose steps can be intercepted.
 
-    The keys of dictionaries and sets are texts and numbers here: to hash tuples in tuples takes for ever.
+    Keys of dictionaries and sets must be texts or numbers: hashing deeply nested tuples can take exponential time.
     """
 
     dispatch: ClassVar[dict[int, Callable[[Any], None]]] = dict(PurePython.dispatch)
@@ -121,7 +121,7 @@ class _Reader(PurePython):  # type: ignore[misc]
 
 
 def _checking(opcode: bytes, keys: Callable[[list[Any]], Iterable[object]]) -> None:
-    """Have the keys that a step takes from the reader's stack looked at before they are hashed."""
+    """Check the keys that a step takes from the reader's stack before they are hashed."""
     step = _Reader.dispatch[opcode[0]]
 
     def checked(reader: _Reader) -> None:
@@ -133,9 +133,9 @@ def _checking(opcode: bytes, keys: Callable[[list[Any]], Iterable[object]]) -> N
 
 
 def _build(reader: _Reader) -> None:
-    """Only what stands in for NumPy's objects has a state of its own."""
+    """Only the replacements of NumPy's objects may have a state."""
     if not isinstance(reader.stack[-2], _Dtype | PickledArray):
-        raise pickle.UnpicklingError("it changes what is not data")
+        raise pickle.UnpicklingError("it sets the state of an object that is not data")
     _BUILD(reader)
 
 
@@ -149,10 +149,10 @@ for _opcode in (pickle.ADDITEMS, pickle.FROZENSET):
 
 
 def read_plain_pickle(path: Path, *, encoding: Literal["ASCII", "bytes"] = "ASCII") -> Any:
-    """The lists, dictionaries, strings and numbers in a pickle; a pickle with anything else is a user's error.
+    """The lists, dictionaries, strings and numbers in a pickle; a pickle with anything else is a user error.
 
     Args:
-        encoding: of strings that Python 2 wrote; "bytes" leaves them bytes.
+        encoding: encoding of strings written by Python 2; "bytes" leaves them as bytes.
     """
     with reading(path, "a pickle of plain data"):
         content = io.BytesIO(read_bounded(path, memory()))

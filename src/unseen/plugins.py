@@ -1,4 +1,4 @@
-"""Things that are added by a file: a package's modules that define one are found, and no list of them is kept."""
+"""Discovery of plug-ins: the modules of a package that define one are found, without a list of them."""
 
 from importlib import import_module
 from pkgutil import iter_modules
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def plugins(package: str, attribute: str) -> list[Any]:
-    """What the modules of a package call `attribute`, in the order of their names; modules without it are helpers."""
+    """The `attribute` of each module of a package that defines it, by order of module names; others are helpers."""
     paths = import_module(package).__path__
     modules = [import_module(f"{package}.{module.name}") for module in iter_modules(paths)]
     return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]

@@ -1,4 +1,4 @@
-"""Seconds, rates, counts and differences as they are written for a reader; and numbers as a reader writes them."""
+"""Durations, rates, counts and differences as text for readers; and numbers from text."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person would say them, with a decimal below ten of a unit: `8.5 s`, `54 s`, `1.9 min`, `11 h`."""
+    """A duration in readable units, with one decimal below ten of a unit: `8.5 s`, `54 s`, `1.9 min`, `11 h`."""
     number, unit = (
         (seconds, "s") if seconds < 90 else (seconds / 60, "min") if seconds < 5400 else (seconds / 3600, "h")
     )
@@ -15,7 +15,7 @@ def duration(seconds: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """How fast something goes, per unit of time in which it happens at all: `320 a second`, `2.5 a minute`."""
+    """A rate per second, minute or hour, whichever gives at least one: `320 a second`, `2.5 a minute`."""
     units = (("a second", 1), ("a minute", 60), ("an hour", 3600))
     unit, seconds = next((each for each in units if per_second * each[1] >= 0.95), units[-1])
     number = per_second * seconds
@@ -34,15 +34,15 @@ def joined(names: Sequence[str]) -> str:
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """A difference with its sign: a minus that is no hyphen, and no sign before a zero."""
+    """A difference with its sign: a typographic minus, and no sign before zero."""
     text = f"{value:+.{digits}f}"
     return text.replace("-", "−") if float(text) else text[1:]
 
 
 def whole_number(text: str) -> int | None:
-    """The number that some digits say; None of any other text, and of one that no count is as long as.
+    """The number written in decimal digits; None for any other text, and for one too long to be a count.
 
-    Digits of other scripts and superscripts (`²`) are no digits here, and Python itself refuses to read thousands.
+    Digits of other scripts and superscripts (`²`) are not accepted, and Python itself refuses thousands of digits.
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
 
@@ -50,8 +50,8 @@ def whole_number(text: str) -> int | None:
 def printable(text: str) -> str:
     """A text for a terminal.
 
-    What no reader sees is replaced by a sign that all see: escape sequences in a name, marks that turn the direction
-    of writing.
+    Invisible characters are replaced by a visible sign: escape sequences in a name, marks that change the writing
+    direction.
     """
     if text.isprintable():
         return text

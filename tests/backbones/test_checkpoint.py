@@ -148,7 +148,7 @@ def test_a_deeper_network_is_refused(tmp_path: Path) -> None:
 
 
 def test_another_network_is_refused(tmp_path: Path) -> None:
-    assert "keys of the network are not in it" in refused(tmp_path, network("test_vit").state_dict(), "test_vit2")
+    assert "keys are missing under" in refused(tmp_path, network("test_vit").state_dict(), "test_vit2")
     message = refused(tmp_path, {"a.b": torch.zeros(2)})
     assert "none of the network's" in message
     assert "the file a.b" in message
@@ -226,7 +226,9 @@ def test_into_an_architecture_by_its_id(tmp_path: Path, source: str) -> None:
     # 20 convolutions, 20 norms of five tensors
     assert note.startswith("checkpoint: 120 keys, under state_dict.module.encoder_q; not used: encoder_k (122), fc (2)")
     tag = {"timm": "resnet18.a1_in1k", "torchvision": "resnet18.IMAGENET1K_V1"}[source]
-    assert images_note.startswith(f"a checkpoint does not say how images are prepared: they are prepared as for {tag} ")
+    assert images_note.startswith(
+        f"a checkpoint does not specify the preprocessing: images are preprocessed as for {tag} "
+    )
 
 
 def test_position_embeddings_are_resized_after_loading(tmp_path: Path) -> None:

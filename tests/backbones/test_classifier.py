@@ -80,7 +80,7 @@ def test_other_files_are_no_probes(content: bytes, tmp_path: Path) -> None:
 def test_classes_called_alike_or_too_few_are_refused() -> None:
     with pytest.raises(UserError, match="two of its classes are called cat"):
         classifier(Means(), backbone().spec, ["cat", "cat", "dog"], weights="none")
-    with pytest.raises(UserError, match="gives 3 numbers an image, but 2 classes are named"):
+    with pytest.raises(UserError, match="gives 3 logits, but 2 classes are named"):
         classifier(Means(), backbone().spec, ["cat", "dog"], weights="none")
 
 

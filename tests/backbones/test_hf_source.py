@@ -134,9 +134,9 @@ def test_transform_is_the_processors(kind: str, settings: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"image_processor_type": "LevitImageProcessor"}, "does what is not done here"),
-        ({"do_pad": True}, "does what is not done here"),
-        ({"do_rescale": False}, "does what is not done here"),
+        ({"image_processor_type": "LevitImageProcessor"}, "is not supported"),
+        ({"do_pad": True}, "is not supported"),
+        ({"do_rescale": False}, "is not supported"),
         ({"rescale_factor": 1 / 127.5}, "scales pixels by 0.0078"),
         ({"size": {"height": 64, "width": 32}}, "resizes to"),
         ({"size": {"longest_edge": 64}}, "resizes to"),

@@ -21,8 +21,8 @@ pytest.importorskip("timm", reason="networks to load")
         ("resnet18", "a backbone is source:name"),
         ("timm:", "a backbone is source:name"),
         ("", "a backbone is source:name"),
-        ("tim:resnet18", "no source of backbones is called tim; did you mean timm"),
-        ("zzz:resnet18", "no source of backbones is called zzz; there are timm, torchvision"),
+        ("tim:resnet18", "unknown source of backbones 'tim'; did you mean timm"),
+        ("zzz:resnet18", "unknown source of backbones 'zzz'; there are timm, torchvision"),
         ("registry:no_such", "registry:no_such"),
     ],
 )
@@ -32,9 +32,9 @@ def test_wrong_ids(name: str, message: str) -> None:
 
 
 def test_settings_that_cannot_be() -> None:
-    with pytest.raises(UserError, match="cannot be had together"):
+    with pytest.raises(UserError, match="cannot be combined"):
         load_backbone("timm:test_vit", weights="random", checkpoint=Path("x.pth"))
-    with pytest.raises(UserError, match="images of 0 pixels"):
+    with pytest.raises(UserError, match="image size must be at least 1"):
         load_backbone("timm:test_vit", weights="random", size=0)
 
 
@@ -83,7 +83,7 @@ def test_digest_is_of_names_and_values() -> None:
 def test_description_in_words() -> None:
     spec = Spec("timm:x", "x.y", "penultimate", "cls", 192, 5_524_416, Transform(resize=248), "ab" * 32)
     lines = dict(describe(spec))
-    assert lines["features"] == "192 numbers, from the layer before the classifier"
+    assert lines["features"] == "192 dimensions, from the layer before the classifier"
     assert lines["pooling"] == "class token"
     assert lines["parameters"] == "5,524,416 without the classifier"
     assert lines["resize"] == "shortest side to 248 pixels, bicubic"
@@ -92,7 +92,7 @@ def test_description_in_words() -> None:
     other = Spec("onnx:x", "x", "map", "none", 5, 1, Transform(resize=None, squash=True))
     lines = dict(describe(other))
     assert lines["resize"] == "as it is"
-    assert lines["features"] == "5 numbers, from the layer map"
+    assert lines["features"] == "5 dimensions, from the layer map"
     assert "tensors" not in lines
 
 

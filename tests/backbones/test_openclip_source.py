@@ -109,7 +109,7 @@ def test_layers_before_it(tmp_path: Path) -> None:
     torch.testing.assert_close(block(images()), caught[0][:, 0].detach())
     mean = load_backbone(name, layer="transformer.resblocks.1", pool="avg")
     torch.testing.assert_close(mean(images()), caught[0][:, 1:].mean(1).detach())
-    with pytest.raises(UserError, match="one vector per image, so that --pool avg has nothing to pool"):
+    with pytest.raises(UserError, match="one vector per image, so --pool avg has nothing to pool"):
         load_backbone(name, pool="avg")
 
 
@@ -140,7 +140,7 @@ def test_a_folder_without_weights(tmp_path: Path) -> None:
     [
         ("RN5", "open_clip has no such model, nor is it a folder; did you mean RN50"),
         ("RN50.opena", "did you mean openai"),
-        ("RN50", "say which weights; it has RN50.openai"),
+        ("RN50", "name the weights; it has RN50.openai"),
     ],
 )
 def test_wrong_names(name: str, message: str) -> None:

@@ -74,7 +74,7 @@ def test_a_fixed_draw_of_positions() -> None:
     places = drawn_positions(16, 5)
     assert len(set(places)) == 5
     assert torch.equal(maps(drawn), maps(whole)[:, places])
-    with pytest.raises(UserError, match="17 patches"):
+    with pytest.raises(UserError, match="cannot draw 17 of 16 patches"):
         load_backbone("timm:vit_tiny_patch16_224", size=SIZE, weights="random", patches=17)
 
 

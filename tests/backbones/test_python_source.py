@@ -66,9 +66,9 @@ def test_a_whole_backbone(tmp_path: Path) -> None:
     path = write(tmp_path, WHOLE)
     backbone = load_backbone(f"{path}:whole")
     assert (backbone.spec.id, backbone.spec.weights, backbone.spec.dimension) == (f"{path}:whole", "v1", 12)
-    with pytest.raises(UserError, match="says it gives 13 numbers an image, but gives 12"):
+    with pytest.raises(UserError, match="has 13 dimensions, but its output is 12"):
         load_backbone(f"{path}:wrong")
-    with pytest.raises(UserError, match="is made whole"):
+    with pytest.raises(UserError, match="is a finished module"):
         load_backbone(f"{path}:whole", pool="avg")
 
 
@@ -97,7 +97,7 @@ def test_mistakes_in_it(tmp_path: Path, text: str, message: str) -> None:
 
 def test_what_is_up_to_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, MODULE)
-    with pytest.raises(UserError, match="write one that gives random ones"):
+    with pytest.raises(UserError, match="write one that gives random weights"):
         load_backbone(f"{path}:vector", weights="random")
     with pytest.raises(UserError, match=r"the size is in its Transform \(16\)"):
         load_backbone(f"{path}:vector", size=32)

@@ -135,7 +135,7 @@ def test_other_sizes_and_pooling_can_be_asked_for() -> None:
 
 def test_other_weights_cannot_be_asked_for(tmp_path: Path) -> None:
     name = "registry:efficientnet_lite1"
-    with pytest.raises(UserError, match=f"{name}: is here for its weights"):
+    with pytest.raises(UserError, match=f"{name}: has fixed weights"):
         registry_network(Request(name, "efficientnet_lite1", random=True))
     with pytest.raises(UserError, match=f"{name}: a checkpoint can only be loaded into"):
         registry_network(Request(name, "efficientnet_lite1", checkpoint=tmp_path / "a.pth"))

@@ -75,7 +75,7 @@ def test_the_class_token_of_a_distilled_network_is_that_token_alone(name: str) -
     torch.testing.assert_close(backbone(images(backbone)), tokens[:, 0])
     own = load_backbone(f"timm:{name}", weights="random")
     torch.testing.assert_close(own(images(own)), (tokens[:, 0] + tokens[:, 1]) / 2)
-    assert ("pooling", "none of ours: the network gives one vector") in describe(own.spec)
+    assert ("pooling", "none: the network already gives one vector") in describe(own.spec)
 
 
 def test_registers_are_neither_class_token_nor_part_of_the_mean() -> None:

@@ -84,7 +84,7 @@ def test_wise_ft_between_zero_shot_and_fine_tuned(saved: tuple[str, Any], tmp_pa
 @pytest.mark.parametrize(
     ("names", "templates", "message"),
     [
-        ({}, TEMPLATES, "needs names of classes"),
+        ({}, TEMPLATES, "needs class names"),
         (NAMES, (), "at least one template"),
         (NAMES, ("a photo",), "'a photo' has no {} where the name"),
     ],
@@ -95,7 +95,7 @@ def test_without_words_it_is_refused(names: dict[str, str], templates: tuple[str
 
 
 def test_only_models_of_image_and_text() -> None:
-    with pytest.raises(UserError, match="timm:test_vit: zero-shot classification needs a model of image and text"):
+    with pytest.raises(UserError, match="timm:test_vit: zero-shot classification needs an image-text model"):
         zero_shot("timm:test_vit", NAMES, TEMPLATES)
 
 

@@ -278,7 +278,7 @@ def test_output_without_unicode_is_no_error() -> None:
 REFUSED = [
     (["ls", "nothing"], "No such command 'nothing'"),
     (["levels", "lookup", "", "--gloss"], "give an id, a name or a word"),
-    (["levels", "random", "--seed", "-1"], "a seed is at least 0"),
+    (["levels", "random", "--seed", "-1"], "the seed must be at least 0"),
     (["levels", "build", "--recipe", "cog-v2", "--taxonomy", "tree.csv"], "leave out --recipe or --taxonomy"),
     (["levels", "show", "cog-v9"], "no levels 'cog-v9'; did you mean"),
     (["levels", "show", "none.csv"], "none.csv: no such file"),
@@ -337,7 +337,7 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 def test_ls_says_what_a_backbone_does(unseen: Unseen) -> None:
     plain = unseen("ls", "backbones", "timm:resnet10t", "--weights", "random")
-    assert "512 numbers, from the layer before the classifier" in plain.out
+    assert "512 dimensions, from the layer before the classifier" in plain.out
     other = json.loads(unseen("ls", "backbones", "timm:resnet10t", "--weights", "random", "--size", 64, "--json").out)
     assert other["transform"]["size"] == 64
     wrong = unseen("ls", "backbones", "timm:resnet10", "--weights", "random")

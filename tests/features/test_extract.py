@@ -204,7 +204,7 @@ def test_a_damaged_image_ends_the_extraction_and_what_is_done_stays(tmp_path: Pa
     assert "--on-error report" in str(error.value)
     (store,) = (tmp_path / "out").iterdir()
     assert sorted(contents(store)) == ["X-00000.json", "X-00000.npy"]
-    with pytest.raises(UserError, match="was not finished"):
+    with pytest.raises(UserError, match="is unfinished"):
         read_store(store)
 
 

@@ -128,7 +128,7 @@ def test_features_are_not_logits(tmp_path: Path) -> None:
         stored(plain, tmp_path)
     source = photographs()
     (store,) = extract(source, whole(source, "emoji"), "emoji", [plain], tmp_path, SETTINGS)
-    with pytest.raises(UserError, match="holds features, not logits"):
+    with pytest.raises(UserError, match="contains features, not logits"):
         read_logits(store)
 
 

@@ -111,7 +111,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no array 'X' among 0"):
         read_features(tmp_path / "number.pth")
     (tmp_path / "text.npz").write_text("not a zip")
-    with pytest.raises(UserError, match="pickled objects, or is no such file"):
+    with pytest.raises(UserError, match="pickled objects, or is not such a file"):
         read_features(tmp_path / "text.npz")
     for suffix in (".npz", ".safetensors", ".pth"):
         (tmp_path / f"junk{suffix}").write_bytes(b"junk")

@@ -77,7 +77,7 @@ def test_the_hash_follows_the_content_and_nothing_else(tmp_path: Path) -> None:
 def test_a_store_without_its_manifest_is_unfinished(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / MANIFEST).unlink()
-    with pytest.raises(UserError, match="was not finished; run it again"):
+    with pytest.raises(UserError, match="is unfinished; run it again"):
         read_store(tmp_path)
 
 

@@ -79,14 +79,14 @@ def test_bad_input_is_refused() -> None:
     scores, y = scored(20, 4)
     for metric in (top_k_accuracy, mean_per_class_accuracy):
         for labels, message in [
-            (y[:-1], r"shape \(20, 4\) do not go with labels of shape \(19,\)"),
+            (y[:-1], r"shape \(20, 4\) do not match labels of shape \(19,\)"),
             (y.float(), "class indices from 0 to 3"),
             (y + 1, "class indices from 0 to 3"),
             (y - 1, "class indices from 0 to 3"),
         ]:
             with pytest.raises(UserError, match=message):
                 metric(scores, labels)
-        with pytest.raises(UserError, match="do not go with"):
+        with pytest.raises(UserError, match="do not match"):
             metric(scores[:0], y[:0])
     with pytest.raises(UserError, match="k of at least 1, not 0"):
         top_k_accuracy(scores, y, 0)

@@ -56,7 +56,7 @@ def test_both_estimates_are_their_equations() -> None:
     accuracy = stats.norm.cdf(known)
     assert np.allclose(expected_accuracy(line, accuracy), stats.norm.cdf(slope * known + bias))
     assert np.allclose(refined_accuracy(line, accuracy), stats.norm.cdf(shifted))
-    with pytest.raises(UserError, match="3 ID accuracies do not go with the 4 models"):
+    with pytest.raises(UserError, match="3 ID accuracies do not match the 4 models"):
         refined_accuracy(line, accuracy[:3])
 
 

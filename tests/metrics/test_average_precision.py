@@ -132,7 +132,7 @@ def test_bad_input_is_refused() -> None:
     none = positives.clone()
     none[:, 2] = False
     cases = [
-        ((broken, positives), "not real numbers, which have no rank"),
+        ((broken, positives), "NaN, which cannot be ranked"),
         ((scores[0], positives), "samples × classes"),
         ((scores[:0], positives[:0]), "samples × classes"),
         ((scores, positives.long()), "positives must be true or false"),

@@ -174,8 +174,8 @@ def test_bad_input_is_refused() -> None:
     broken = logits.clone()
     broken[4, 2] = math.nan
     for values, labels, message in [
-        (probabilities, y[:-1], "do not go with labels"),
-        (probabilities[:0], y[:0], "do not go with labels"),
+        (probabilities, y[:-1], "do not match labels"),
+        (probabilities[:0], y[:0], "do not match labels"),
         (broken, y, "not finite real numbers"),
         (probabilities, y + 1, "class indices from 0 to 3"),
         (probabilities, y.double(), "class indices from 0 to 3"),

@@ -102,8 +102,8 @@ def test_classes_a_model_lacks_are_named() -> None:
 
 def test_nothing_to_score_is_refused() -> None:
     classes = class_names([["a", "b"]])
-    with pytest.raises(UserError, match="no image is of any of the 1 classes kept"):
+    with pytest.raises(UserError, match="no image has any of the 1 selected classes"):
         subset_guesses(torch.zeros(1, 2), ["a"], ["a", "b"], ["b"], classes)
-    with pytest.raises(UserError, match="do not go with 3 classes"):
+    with pytest.raises(UserError, match="do not match 3 classes"):
         subset_scores(torch.zeros(1, 2), ["a", "b", "c"], ["b"], classes)
     assert shared_classes([], {}) == ()

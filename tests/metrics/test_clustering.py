@@ -157,10 +157,10 @@ def test_more_clusters_than_a_table_could_hold() -> None:
 def test_bad_input_is_refused() -> None:
     y, clusters = labelled(20, 3, 3, 0.5)
     cases = [
-        ((y.float(), clusters), "labels must be one integer a sample, not torch.float32"),
-        ((y, clusters[:, None]), r"clusters must be one integer a sample, not torch.int64 of shape \(20, 1\)"),
+        ((y.float(), clusters), "labels must be one integer per sample, not torch.float32"),
+        ((y, clusters[:, None]), r"clusters must be one integer per sample, not torch.int64 of shape \(20, 1\)"),
         ((y[:0], clusters[:0]), r"shape \(0,\)"),
-        ((y, clusters[:-1]), "20 labels do not go with 19 clusters"),
+        ((y, clusters[:-1]), "20 labels do not match 19 clusters"),
     ]
     for arguments, message in cases:
         with pytest.raises(UserError, match=message):

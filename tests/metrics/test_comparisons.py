@@ -218,7 +218,7 @@ def test_bad_input_is_refused() -> None:
     first, second, y = results(6)
     with pytest.raises(UserError, match="same images are compared"):
         paired_difference(first[:-1], second, y)
-    with pytest.raises(UserError, match="do not go with labels"):
+    with pytest.raises(UserError, match="do not match labels"):
         paired_difference(first, second, y[:-1])
     with pytest.raises(UserError, match="at least 2 concepts"):
         paired_difference(first, second, np.zeros(len(y), int))

@@ -88,7 +88,7 @@ def test_fewer_than_seven_models_are_not_drawn_anew() -> None:
     ("x", "y", "message"),
     [
         ([1, 2, 3], [1, 2, 3], "at least 4 models"),
-        ([1, 1, 1, 1], [1, 2, 3, 4], "all the same"),
+        ([1, 1, 1, 1], [1, 2, 3, 4], "a constant has no correlation"),
         ([1, 2, 3, 4], [1, 2, 3], "two lists"),
         ([1, 2, 3, np.nan], [1, 2, 3, 4], "two lists"),
     ],

@@ -33,5 +33,5 @@ def test_sure_models_keep_their_rank() -> None:
 
 
 def test_draws_of_other_models_are_refused() -> None:
-    with pytest.raises(UserError, match="do not go with draws"):
+    with pytest.raises(UserError, match="do not match draws"):
         ranks_from_draws(np.zeros(3), np.zeros((10, 4)))

@@ -68,7 +68,7 @@ def test_bad_input_is_refused() -> None:
     for accuracy in (np.array([0.5]), np.array([0.5, np.nan]), np.zeros((2, 2, 2))):
         with pytest.raises(UserError, match="at least 2 concepts"):
             interval_over_concepts(accuracy)
-    with pytest.raises(UserError, match=r"shape \(3,\) do not go with labels of shape \(2,\)"):
+    with pytest.raises(UserError, match=r"shape \(3,\) do not match labels of shape \(2,\)"):
         accuracy_per_concept(np.array([True, False, True]), np.array([0, 1]))
     with pytest.raises(UserError, match="true or false for each image, not float64"):
         accuracy_per_concept(np.array([0.5, 1.0]), np.array([0, 1]))

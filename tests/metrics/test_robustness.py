@@ -206,7 +206,7 @@ def test_robustness_of_resamples_with_and_without_noise_of_the_test_set() -> Non
         (np.array([0.2, np.nan, 0.3])[:, None], [0.1, 0.2, 0.3], "fractions above 0 and below 1"),
         (np.linspace(0.1, 0.9, 5)[:, None], np.linspace(0.1, 0.9, 4), "5 models have ID accuracies but 4"),
         (np.zeros((3, 0)), [0.1, 0.2, 0.3], "ID accuracies must be models × test sets"),
-        (np.linspace(0.1, 0.9, 5)[:, None], np.full((5, 1), 0.5), "OOD accuracies must be one a model"),
+        (np.linspace(0.1, 0.9, 5)[:, None], np.full((5, 1), 0.5), "OOD accuracies must be one per model"),
     ],
 )
 def test_refuses_what_determines_no_plane(x: np.ndarray, y: np.ndarray, message: str) -> None:
@@ -219,7 +219,7 @@ def test_refuses_collinear_sets_wrong_names_and_shapes() -> None:
     twin = np.column_stack([x, special.expit(2 * special.logit(x) + 1)])
     with pytest.raises(UserError, match="the accuracies on a, b determine each other"):
         fit_logits(twin, y, ["a", "b"])
-    with pytest.raises(UserError, match="1 ID test sets do not go with 2 names"):
+    with pytest.raises(UserError, match="1 ID test sets do not match 2 names"):
         fit_logits(x, y, ["a", "b"])
     with pytest.raises(UserError, match="models × 1 test sets"):
         fit_logits(x, y).predict(twin)

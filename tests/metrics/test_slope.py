@@ -87,13 +87,13 @@ def test_bad_input_is_refused() -> None:
     x, k, n = concepts()
     cases = [
         ((x[:-1], k, n), "one number per concept"),
-        ((x, n + 1, n), "no more of them correct"),
+        ((x, n + 1, n), "no more correct images"),
         ((x, k, n * 0), "at least one image"),
         ((x * np.nan, k, n), "finite"),
         ((x * 0, k, n), "not all equally similar"),
         ((x[:2], k[:2], n[:2]), "at least 3 concepts"),
-        ((x, np.where(x > 0.5, n, 0), n), "no slope fits best"),
-        ((x, n, n), "no slope fits best"),
+        ((x, np.where(x > 0.5, n, 0), n), "no finite slope fits best"),
+        ((x, n, n), "no finite slope fits best"),
     ]
     for arguments, message in cases:
         with pytest.raises(UserError, match=message):

@@ -84,7 +84,7 @@ def test_written_and_read_again(tmp_path: Path) -> None:
         ("wnid,class\nn1,a\nn1,b\n", "line 3: n1 occurs twice"),
         ("wnid,class\nn1,\n", "line 2: n1 occurs twice, or a field is empty"),
         ("wnid,clas\nn1,a\n", "no column 'class'.*did you mean clas"),
-        ("wnid,class\n", "no concepts in it"),
+        ("wnid,class\n", "contains no concepts"),
     ],
 )
 def test_bad_files_are_refused(text: str, message: str, tmp_path: Path) -> None:

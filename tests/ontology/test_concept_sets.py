@@ -43,7 +43,7 @@ def test_the_added_root_is_no_concept() -> None:
     ("text", "message"),
     [
         ("n02123159\nn99999999\n", "seen.txt, line 2: n99999999 is not a noun synset"),
-        ("n02123159\ntiger_cat.n.02\n", "line 2: tiger_cat.n.02 was given on line 1 already"),
+        ("n02123159\ntiger_cat.n.02\n", "line 2: tiger_cat.n.02 was already given on line 1"),
         ("# nothing\n", "no concept ids"),
     ],
 )
@@ -67,7 +67,7 @@ def test_an_unknown_set_gets_a_suggestion() -> None:
         ("wnid,images\nz,5\n", "no line for a and 1 more"),
         ("wnid,images\na,-5\nb,1\n", "counts.csv, line 2: a has a negative number of images"),
         ("wnid,images\na,5.5\nb,1\n", "line 2: images must be a whole number, found '5.5'"),
-        ("wnid,images\na,5\na,5\n", "line 3: a is given twice"),
+        ("wnid,images\na,5\na,5\n", "line 3: a occurs twice"),
         ("wnid,images\na,5,7\n", "line 2: 3 fields where the header has 2"),
         ("wnid,image\na,5\n", "line 1: no column 'images' in the header wnid,image; did you mean image"),
         ('wnid,images\na,"5\n', "malformed CSV"),
@@ -100,11 +100,11 @@ def test_edges_with_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("child,parent\na,b\na,b\n", "line 3: a → b was given on line 2 already"),
+        ("child,parent\na,b\na,b\n", "line 3: a → b was already given on line 2"),
         ("child,parent\na,b\nb,a\n", "tree.csv: the taxonomy has a cycle"),
         ("child,parent\n,b\n", "line 2: no child"),
         ("child,parent\n", "no edges"),
-        ("child,parent,name\na,b,x\na,c,y\n", "line 3: a is called y here and x before"),
+        ("child,parent,name\na,b,x\na,c,y\n", "line 3: a is named y here and x before"),
         ("child|parent\na|b\n", "no column 'child'"),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_file_of_wordnet_similarity_is_taken_as_it_is(tmp_path: Path) -> None:
     [
         ("f.csv", "wnid,count\nd,-1\n", "f.csv, line 2: a count must be a number of at least 0, found '-1'"),
         ("f.csv", "wnid,count\nd,nan\n", "line 2: a count must be"),
-        ("f.csv", "wnid,count\nd,1\nd,1\n", "line 3: d is given twice"),
+        ("f.csv", "wnid,count\nd,1\nd,1\n", "line 3: d occurs twice"),
         ("f.csv", "wnid,count\nz,1\n", "line 2: z is not in the taxonomy"),
         ("f.csv", "wnid,count\nd,0\n", "at least one"),
         ("f.dat", "1740n 4\n", "line 1: expected the header"),

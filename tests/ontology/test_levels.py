@@ -170,7 +170,7 @@ def test_reranking_keeps_the_concepts() -> None:
 
 def test_seen_concepts_and_repeated_ones_cannot_be_ranked_again() -> None:
     levels, space = unseen.levels("cog-v2"), Space(imagenet_taxonomy())
-    with pytest.raises(UserError, match="is a seen concept itself"):
+    with pytest.raises(UserError, match="is itself a seen concept"):
         rerank_levels(levels, COG_V2, space, [levels.concepts[7].wnid])
     draws = random_levels(levels.concepts, 2, 4000, seed=0)
     with pytest.raises(UserError, match="in several levels"):

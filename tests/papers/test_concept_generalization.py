@@ -194,7 +194,7 @@ def test_an_unknown_model_to_fit_on_is_refused() -> None:
 
 def test_too_few_models_to_fit_on_are_refused() -> None:
     given = models(5)
-    with pytest.raises(UserError, match="4 models are too few to fit on"):
+    with pytest.raises(UserError, match="4 models are too few to fit"):
         effective_generalization(given, given, given.models[:4])
 
 

@@ -143,7 +143,7 @@ def test_mistakes_are_told() -> None:
             centroids(X, y, **{"shots": 1, "ways": 2, **wrong})
     with pytest.raises(UserError, match="not finite"):
         centroids(X / 0, y, shots=1, ways=2)
-    with pytest.raises(UserError, match="do not go with labels"):
+    with pytest.raises(UserError, match="do not match labels"):
         centroids(X, y[1:], shots=1, ways=2)
 
 

@@ -217,7 +217,7 @@ def test_mistakes_are_told() -> None:
         kmeans(X, 2, seeds=())
     with pytest.raises(UserError, match="at least one iteration"):
         kmeans(X, 2, max_iterations=0)
-    with pytest.raises(UserError, match="'first' is no way to start k-means"):
+    with pytest.raises(UserError, match="'first' is not a start of k-means"):
         kmeans(X, 2, start="first")
     with pytest.raises(UserError, match="must have shape \\(2, 4\\), not \\(3, 4\\)"):
         kmeans(X, 2, start=X[:3])
@@ -225,7 +225,7 @@ def test_mistakes_are_told() -> None:
         kmeans(X, 2, start=X[:2] / 0)
     with pytest.raises(UserError, match="the k-means features contain values that are not finite"):
         kmeans(X / 0, 2)
-    with pytest.raises(UserError, match="samples of 3 dimensions do not go with centres of 4"):
+    with pytest.raises(UserError, match="samples of 3 dimensions do not match centres of 4"):
         assign(X[:, :3], X)
 
 

@@ -159,7 +159,7 @@ def test_mistakes_are_told() -> None:
     for ks in ([], [0], [5, 21]):
         with pytest.raises(UserError, match="from 1 to the 20 training samples"):
             knn(X, y, X, y, ks)
-    with pytest.raises(UserError, match="no weighting of neighbours"):
+    with pytest.raises(UserError, match="not a weighting of neighbours"):
         knn(X, y, X, y, [1], weights="linear")
     with pytest.raises(UserError, match="temperature must be positive"):
         knn(X, y, X, y, [1], temperature=0)
@@ -167,7 +167,7 @@ def test_mistakes_are_told() -> None:
         knn(X, y, X[:, :3], y, [1])
     with pytest.raises(UserError, match="training features contain values that are not finite"):
         knn(X / 0, y, X, y, [1])
-    with pytest.raises(UserError, match="test features of shape \\(20, 4\\) do not go with labels of shape \\(3,\\)"):
+    with pytest.raises(UserError, match="test features of shape \\(20, 4\\) do not match labels of shape \\(3,\\)"):
         knn(X, y, X, y[:3], [1])
 
 

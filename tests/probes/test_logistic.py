@@ -175,7 +175,7 @@ def test_bad_input_is_refused_by_name() -> None:
     cases = [
         ((X + 0j, y, X_test, y_test), "complex"),
         ((broken, y, X_test, y_test), "training features contain values that are not finite: row 3"),
-        ((X, y[:-1], X_test, y_test), "do not go with labels"),
+        ((X, y[:-1], X_test, y_test), "do not match labels"),
         ((X, y, X_test[:, :5], y_test), "training features have 12 dimensions, test features 5"),
         ((X, y, X_test[y_test != 2], y_test[y_test != 2]), "class 2 has no test sample"),
         ((X[y != 2], y[y != 2], X_test, y_test), "class 2 has no training sample"),
@@ -183,7 +183,7 @@ def test_bad_input_is_refused_by_name() -> None:
         ((X, y - 1, X_test, y_test), "class indices from 0"),
         ((X, y.float(), X_test, y_test), "class indices from 0"),
         ((X[y == 0], y[y == 0], X_test[y_test == 0], y_test[y_test == 0]), "at least two classes"),
-        ((X[:6], y[:6], X_test, y_test), "nothing is left to choose"),
+        ((X[:6], y[:6], X_test, y_test), "none is left to choose"),
     ]
     for data, message in cases:
         with pytest.raises(UserError, match=message):

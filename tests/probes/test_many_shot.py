@@ -191,7 +191,7 @@ def test_several_classes_an_image() -> None:
     X, shown = (np.concatenate([parts[0][i], parts[1][i]]) for i in (0, 1))
     assert found.score == pytest.approx(score(X, shown, parts[2], found.penalty), abs=1e-9)
     assert found.calibration is None
-    with pytest.raises(UserError, match="top1 does not go with labels of shape"):
+    with pytest.raises(UserError, match="top1 does not match labels of shape"):
         many_shot(given, "top1", FEW)
 
 

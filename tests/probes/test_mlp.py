@@ -257,8 +257,8 @@ def test_bad_input_is_refused_by_name() -> None:
         ((broken, y, X_test, y_test), "training features contain values that are not finite real numbers"),
         ((X, y, X_test.double() * 1e300, y_test), "test features contain values .* in single precision"),
         ((X + 0j, y, X_test, y_test), "not finite real numbers"),
-        ((X, y[:-1], X_test, y_test), "training features of shape .* do not go with labels"),
-        ((X[:, :0], y, X_test[:, :0], y_test), "do not go with labels"),
+        ((X, y[:-1], X_test, y_test), "training features of shape .* do not match labels"),
+        ((X[:, :0], y, X_test[:, :0], y_test), "do not match labels"),
         ((X, y, X_test[:, :5], y_test), "training features have 10 dimensions, test features 5"),
         ((X, y, X_test[y_test != 2], y_test[y_test != 2]), "class 2 has no test sample"),
         ((X[y != 2], y[y != 2], X_test, y_test), "class 2 has no training sample"),
@@ -266,7 +266,7 @@ def test_bad_input_is_refused_by_name() -> None:
         ((X, y - 1, X_test, y_test), "class indices from 0"),
         ((X, y.float(), X_test, y_test), "class indices from 0"),
         ((X[y == 0], y[y == 0], X_test[y_test == 0], y_test[y_test == 0]), "at least two classes"),
-        ((X[:6], y[:6], X_test, y_test), "nothing is left to choose"),
+        ((X[:6], y[:6], X_test, y_test), "none is left to choose"),
     ]
     for data, message in cases:
         with pytest.raises(UserError, match=message):

@@ -86,14 +86,14 @@ def test_a_job_is_of_the_content_and_not_of_the_place(file: Path, tmp_path: Path
     [
         ('"own-mean"', '"knn"', "the probe knn of this package"),
         ('"own-mean"', '"pca-mine"', "the probe pca of this package"),
-        ('"own-mean"', '"Mean!"', "small letters"),
+        ('"own-mean"', '"Mean!"', "lower-case letters"),
         ('title: ClassVar[str] = "nearest mean"', 'title: ClassVar[str] = ""', "needs a title"),
         ("PROBE = Mean", "OTHER = Mean", "has no probe PROBE"),
         ("PROBE = Mean", "PROBE = 3", "PROBE must be a frozen dataclass"),
         (
             "    shrink: float = 0.0",
             '    metrics: ClassVar = ("f9",)\n    shrink: float = 0.0',
-            "what the metric f9 is",
+            "the metric f9 is unknown",
         ),
         ("    def scores", "    def other", "abstract"),
         ("    shrink: float = 0.0", "    shrink: float", "shrink"),

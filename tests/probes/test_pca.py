@@ -101,11 +101,11 @@ def test_mistakes_are_told() -> None:
     X = samples(10, 4)
     with pytest.raises(UserError, match="at least two samples"):
         pca(X[:1])
-    with pytest.raises(UserError, match="between 1 and 4 dimensions to keep, not 5"):
+    with pytest.raises(UserError, match="dimensions must be from 1 to 4, not 5"):
         pca(X, 5)
-    with pytest.raises(UserError, match="between 1 and 4 dimensions to keep, not 0"):
+    with pytest.raises(UserError, match="dimensions must be from 1 to 4, not 0"):
         pca(X).transform(X, 0)
-    with pytest.raises(UserError, match="samples of 3 dimensions do not go with a PCA of 4"):
+    with pytest.raises(UserError, match="samples of 3 dimensions do not match a PCA of 4"):
         pca(X).transform(X[:, :3])
     with pytest.raises(UserError, match="not finite"):
         pca(torch.where(torch.eye(10, 4) > 0, torch.nan, X))

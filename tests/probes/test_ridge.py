@@ -157,15 +157,15 @@ def test_mistakes_are_told() -> None:
     for penalties in ([], [0.0], [1.0, -1.0], [float("nan")], [float("inf")]):
         with pytest.raises(UserError, match="positive and finite"):
             ridge(X, y, penalties)
-    with pytest.raises(UserError, match="do not go with labels of shape"):
+    with pytest.raises(UserError, match="do not match labels of shape"):
         ridge(X, y[:-1], [1.0])
-    with pytest.raises(UserError, match="10 samples do not go with 9 rows of targets"):
+    with pytest.raises(UserError, match="10 samples do not match 9 rows of targets"):
         ridge(X, X[:-1], [1.0])
     with pytest.raises(UserError, match="class indices from 0"):
         ridge(X, y.double(), [1.0])
     with pytest.raises(UserError, match="not finite"):
         ridge(X / 0, y, [1.0])
-    with pytest.raises(UserError, match="samples of 3 dimensions do not go with a regression on 4"):
+    with pytest.raises(UserError, match="samples of 3 dimensions do not match a regression on 4"):
         ridge(X, y, [1.0]).predict(X[:, :3], 0)
 
 

@@ -99,7 +99,7 @@ def tar_of_class(folder: Path, suffix: str) -> Made:
 
 
 def webdataset(folder: Path) -> Made:
-    from unseen.images.webdataset import webdataset_images
+    from unseen.images.tars.webdataset import webdataset_images
 
     path = folder / "0.tar"
     path.write_bytes(tar({"a.jpg": b"x", "a.cls": b"1", "b.jpg": b"y", "b.json": b'{"label": "cat"}'}))
@@ -153,7 +153,7 @@ def pickled(folder: Path) -> Made:
 
 
 def captions(folder: Path, suffix: str) -> Made:
-    from unseen.images.caption_files import Columns, read_captions
+    from unseen.images.captions.files import Columns, read_captions
 
     path, rows = folder / f"c{suffix}", "id,caption\n1,a cat\n2,a dog\n"
     if suffix == ".parquet":
@@ -248,7 +248,7 @@ def own_dataset(folder: Path) -> Made:
 
 
 def own_concepts(folder: Path, suffix: str) -> Made:
-    from unseen.images.concept_file import read_concept_file
+    from unseen.images.own.concept_file import read_concept_file
 
     content = {
         ".toml": 'images = "a"\nseen = ["cat", "dog"]\nlevels = 2\n[concepts]\ncat = "cat.n.01"\n',

@@ -86,8 +86,8 @@ def test_probes_without_scores_are_refused(file: Path, data: ProbeData) -> None:
     ("old", "new", "message"),
     [
         ('"own-balanced"', '"top1"', "top1 is a metric of this package"),
-        ('"own-balanced"', '"Own"', "small letters"),
-        ("True, 0, 1,", "True, 1, 0,", "range of own-balanced is not one"),
+        ('"own-balanced"', '"Own"', "lower-case letters"),
+        ("True, 0, 1,", "True, 1, 0,", "range of own-balanced is invalid"),
         ("True, 0, 1,", "None, 0, 1,", "whether higher is better"),
         ('"share", compute=balanced', '"shares", compute=balanced', "the unit of own-balanced"),
         ("METRIC =", "METRICS =", "has no metric METRIC; did you mean"),

@@ -1,1 +1,1 @@
-"""Backbones: what turns images into features, and what each says of itself."""
+"""Backbones: networks that turn images into features, and their specifications."""

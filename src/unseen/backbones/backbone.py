@@ -1,4 +1,4 @@
-"""A backbone and everything that it says of itself."""
+"""A backbone and its specification."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 Pool = Literal["avg", "cls", "cls+avg", "none"]
 Kept = Pool | Literal["patches"]
-"""How positions become features: pooled, or kept each by itself."""
+"""How positions become features: pooled into one vector, or all kept."""
 RANDOM = "random, seed 0"
-"""What stands for the weights of a network that was not trained."""
+"""Identifier of the weights of an untrained network."""
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What decides the features of a backbone; all of it is in the key of extracted features.
+    """Everything that determines the features of a backbone; all of it is in the key of extracted features.
 
     Attributes:
-        id: as given by the user, `source:name`, without a checkpoint's file and other options.
-        weights: what identifies the weights: a tag or revision, or the SHA-256 of their file.
+        id: as given by the user, `source:name`, without a checkpoint file and other options.
+        weights: identifier of the weights: a tag or revision, or the SHA-256 of their file.
         layer: where features are taken, for instance "penultimate" or the name of a module.
-        pool: how the positions of the layer's output become one vector; "none" where it is one already, and "patches"
-            where the features of all positions are kept.
-        dimension: of the features.
-        parameters: of the backbone without its classifier.
-        digest: SHA-256 of the backbone's tensors; a tag can come to stand for other weights, this cannot.
+        pool: how the positions of the layer's output become one vector; "none" if it already is one, "patches" if the
+            features of all positions are kept.
+        dimension: number of dimensions of the features.
+        parameters: number of parameters without the classifier.
+        digest: SHA-256 of the backbone's tensors; unlike a tag, it cannot come to mean other weights.
     """
 
     id: str
@@ -45,13 +45,12 @@ class Spec:
 
 @dataclass(frozen=True, eq=False)
 class Backbone:
-    """A specification and the module that follows it: normalised images (b, 3, size, size) → features (b, d).
+    """A specification and its module: normalised images (b, 3, size, size) → features (b, d).
 
     Attributes:
-        notes: sentences on how it was loaded that the user should see, for instance what a checkpoint had too much.
-        name: what tables and pages call it, where that is not its id. Features do not depend on it.
-        load: loads it again, on the device that it is given, in another process or on another machine; None where it
-            is not known how.
+        notes: sentences for the user on how it was loaded, for instance about unused keys of a checkpoint.
+        name: its name in tables and pages, if that is not its id. Features do not depend on it.
+        load: loads it again on a given device, in another process or on another machine; None if that is not possible.
     """
 
     spec: Spec
@@ -62,7 +61,7 @@ class Backbone:
 
     @property
     def label(self) -> str:
-        """What tables and pages call it."""
+        """Its name in tables and pages."""
         return self.name or self.spec.id
 
     def __repr__(self) -> str:
@@ -75,14 +74,14 @@ class Backbone:
 
 
 def device_of(module: "nn.Module") -> "torch.device":
-    """Where a module's parameters and buffers are; the CPU where it has none."""
+    """The device of a module's parameters and buffers; the CPU if it has none."""
     import torch
 
     return next((tensor.device for tensor in chain(module.parameters(), module.buffers())), torch.device("cpu"))
 
 
 def describe(spec: Spec) -> list[tuple[str, str]]:
-    """What a specification says, in words: (what, how) by line."""
+    """A specification in words: (property, value) per line."""
     transform = spec.transform
     if transform.resize is None:
         resize = "as it is"
@@ -94,7 +93,7 @@ def describe(spec: Spec) -> list[tuple[str, str]]:
         ("backbone", spec.id),
         ("weights", spec.weights),
         ("tensors", f"sha256:{spec.digest}"),
-        ("features", f"{spec.dimension} numbers, from {_LAYERS.get(spec.layer, f'the layer {spec.layer}')}"),
+        ("features", f"{spec.dimension} dimensions, from {_LAYERS.get(spec.layer, f'the layer {spec.layer}')}"),
         ("pooling", _POOLS[spec.pool]),
         ("parameters", f"{spec.parameters:,} without the classifier"),
         ("resize", resize),
@@ -113,6 +112,6 @@ _POOLS: dict[Kept, str] = {
     "avg": "mean over positions",
     "cls": "class token",
     "cls+avg": "class token, then the mean over the other positions",
-    "none": "none of ours: the network gives one vector",
+    "none": "none: the network already gives one vector",
     "patches": "none: the features of all positions are kept",
 }

@@ -1,8 +1,8 @@
-"""The models that the papers measured, and how to get each today.
+"""The models measured in the papers, and how to obtain each of them.
 
 `data/catalogue.csv` has the 31 models of ImageNet-CoG (Sariyildiz et al. 2021, Tables 1 and 3, supplementary B.1) and
-the 14 of Ericsson et al. 2021; `data/training.csv` has the latter's Table 10. Where the weights are, and how their
-names have to be changed, is from the two papers' public code.
+the 14 of Ericsson et al. 2021; `data/training.csv` has Table 10 of the latter. The locations of the weights, and the
+key prefixes to remove, are from the two papers' public code.
 """
 
 from dataclasses import dataclass, fields
@@ -22,7 +22,7 @@ Normalisation = Literal["imagenet", "clip", "none"]
 
 @dataclass(frozen=True)
 class Training:
-    """How a model was trained, as Table 10 of Ericsson et al. gives it from the original authors.
+    """How a model was trained, according to Table 10 of Ericsson et al.
 
     Attributes:
         colour_jitter: "yes", "no", or "PCA" for the lighting noise of the supervised model.
@@ -50,21 +50,22 @@ class Published:
     """A model that a paper reports on.
 
     Attributes:
-        name: as the paper's list of models spells it, unique in the paper.
+        name: as spelled in the paper's list of models; unique within the paper.
         paper: the protocol's short name, `cog-v2` or `ericsson-2021`.
         also: other spellings in the same paper.
-        library, architecture: who defines the network, and under which name; no library where `source` is "code".
-        source: where weights come from; "checkpoint" is a file of the authors for the architecture named, "code" a
+        library, architecture: the library that defines the network, and its name there; no library if `source` is
+            "code".
+        source: where the weights come from; "checkpoint" is a file of the authors for the given architecture, "code" a
             file for a network that only the authors' repository defines.
-        weights: their name in the source, with its tag; of a checkpoint, the file, or what the authors call it.
-        repository: of the authors, owner/name; empty where there is none to name.
-        prefix: of the backbone's keys in a checkpoint; it is taken off, and keys without it are left out.
-        dimension, size: of the features, and of the square image in pixels, as the paper used them.
+        weights: their name in the source, with its tag; for a checkpoint, the file or the authors' name for it.
+        repository: the authors' repository, owner/name; empty if there is none.
+        prefix: prefix of the backbone's keys in a checkpoint; it is removed, and keys without it are ignored.
+        dimension, size: of the features, and of the square image in pixels, as used in the paper.
         normalisation: of the image after division by 255.
-        parameters_millions: of the backbone without its classifier, to the digit printed.
-        extra_data: what it saw beside, or instead of, ImageNet-1K; comparisons with it are not fair.
-        pool: "cls" where features are the class token alone; empty where that goes without saying.
-        note: what else has to be known to get the paper's features, in plain words.
+        parameters_millions: parameters without the classifier, with the digits printed.
+        extra_data: training data other than ImageNet-1K; comparisons with such a model are not fair.
+        pool: "cls" if features are the class token alone; empty for the usual pooling.
+        note: whatever else is needed to reproduce the paper's features.
     """
 
     name: str
@@ -88,12 +89,12 @@ class Published:
 
     @property
     def id(self) -> str | None:
-        """What loads it, `source:name.tag`; None where a file has to be fetched by hand."""
+        """The id that loads it, `source:name.tag`; None if a file has to be downloaded by hand."""
         return None if self.source in {"checkpoint", "code"} else f"{self.source}:{self.weights}"
 
 
 def catalogue(paper: str | None = None) -> tuple[Published, ...]:
-    """The published models, in the papers' order; of one paper when it is named."""
+    """The published models in the papers' order; only those of one paper if it is named."""
     models = _read()
     if paper is None:
         return models

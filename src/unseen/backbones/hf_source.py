@@ -1,7 +1,7 @@
-"""Backbones of transformers: `hf:facebook/dinov2-small`, or a folder that `save_pretrained` wrote.
+"""Backbones of transformers: `hf:facebook/dinov2-small`, or a folder written by `save_pretrained`.
 
-Of a model of images and text the image half is taken. Features are the model's own pooled output. A pooler with a
-linear layer of its own is a head from pre-training that classifiers do not use; there the class token is taken.
+Of an image-text model, the image tower is used. Features are the model's pooled output. A pooler with its own linear
+layer is a pre-training head that classifiers do not use; in that case the class token is used.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from unseen.images.transform import Interpolation, Transform
 
 PILLOW_FILTERS: dict[int, Interpolation] = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
 INTERPOLATE = "interpolate_pos_encoding"
-UNLIKE = ("Levit", "Perceiver", "EfficientNet")  # their processors mean something else by the same settings
+UNLIKE = ("Levit", "Perceiver", "EfficientNet")  # their processors give the same settings another meaning
 
 
 def hf_network(request: Request) -> Network:
@@ -44,7 +44,7 @@ def hf_network(request: Request) -> Network:
         raise UserError(f"{request.id}: {len(missing)} keys of the network have no weights, {', '.join(missing[:5])}")
     revision = getattr(model.config, "_commit_hash", None)
     other_size = request.size not in (None, getattr(model.config, "image_size", None))
-    # Some interpolate their position embeddings only when they are told to, others always, others have none.
+    # Some models interpolate position embeddings only on request, others always, others have none.
     told = {INTERPOLATE: True} if other_size and INTERPOLATE in signature(model.forward).parameters else {}
     return Network(
         module=model,
@@ -58,11 +58,11 @@ def hf_network(request: Request) -> Network:
 
 
 def _build(request: Request) -> tuple[Any, list[str]]:
-    """The model, and the keys that its files have no weights for, which transformers fills at random."""
+    """The model, and the keys without weights in its files, which transformers initialises at random."""
     import transformers
 
     auto: Any = transformers.AutoModel
-    try:  # code that lies beside the weights is never run
+    try:  # code beside the weights is never executed
         if request.random:
             config = transformers.AutoConfig.from_pretrained(request.name, trust_remote_code=False)
             return auto.from_config(config), []
@@ -73,15 +73,15 @@ def _build(request: Request) -> tuple[Any, list[str]]:
 
 
 def hf_transform(settings: dict[str, Any], request: Request) -> Transform:
-    """The transform that an image processor's settings stand for."""
+    """The transform described by an image processor's settings."""
     kind = settings.get("image_processor_type") or settings.get("feature_extractor_type") or ""
     if kind.startswith(UNLIKE) or settings.get("do_pad") or not settings.get("do_rescale", True):
-        raise UserError(f"{request.id}: its image processor ({kind}) does what is not done here; write a Python file")
+        raise UserError(f"{request.id}: its image processor ({kind}) is not supported; write a Python file")
     if abs(settings.get("rescale_factor", 1 / 255) * 255 - 1) > 1e-4:
         raise UserError(f"{request.id}: its image processor scales pixels by {settings['rescale_factor']}, not 1/255")
     resize, squash = _resize(settings.get("size", 224), settings.get("crop_pct"), request)
     size = resize
-    if settings.get("crop_pct") and not squash:  # ConvNeXt's: `size` is what is left after the crop
+    if settings.get("crop_pct") and not squash:  # ConvNeXt: `size` is the size after the crop
         size = _one_side(settings["size"], request)
     elif settings.get("do_center_crop"):
         size = _one_side(settings.get("crop_size", resize), request)
@@ -101,7 +101,7 @@ def hf_transform(settings: dict[str, Any], request: Request) -> Transform:
 
 
 def _resize(size: Any, crop_pct: float | None, request: Request) -> tuple[int, bool]:
-    """(side, whether both sides go to it) from `size`, a number or a dictionary in one of two forms."""
+    """(side, whether both sides are resized to it) from `size`, a number or a dictionary in one of two forms."""
     if isinstance(size, dict) and "height" in size:
         return _one_side(size, request), True
     side = _one_side(size, request)
@@ -113,7 +113,7 @@ def _resize(size: Any, crop_pct: float | None, request: Request) -> tuple[int, b
 def _one_side(size: Any, request: Request) -> int:
     sides = set(size.values()) if isinstance(size, dict) else {size}
     if len(sides) != 1 or not set(size if isinstance(size, dict) else ()) <= {"height", "width", "shortest_edge"}:
-        raise UserError(f"{request.id}: its image processor resizes to {size}, which is not done here")
+        raise UserError(f"{request.id}: its image processor resizes to {size}, which is not supported")
     return int(sides.pop())
 
 

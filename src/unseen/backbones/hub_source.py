@@ -1,8 +1,8 @@
 """Backbones of torch.hub: `hub:facebookresearch/dino:dino_vits16`, or `hub:path/to/folder:model` with a hubconf.py.
 
-A hub repository is code that runs here. A folder is the user's own; a repository on GitHub must have been trusted
-before (torch.hub keeps a list). Nothing says how its images are to be prepared: 224 pixels, bicubic, and ImageNet's
-mean and deviation are taken. Where that is wrong, a Python file is the way (`path/to/file.py:function`).
+A hub repository is code that is executed. A folder is the user's own; a repository on GitHub must already be trusted
+(torch.hub keeps a list). The preprocessing is not specified by torch.hub: 224 pixels, bicubic, and ImageNet's mean and
+standard deviation are assumed. If that is wrong, use a Python file (`path/to/file.py:function`).
 """
 
 import ast
@@ -19,7 +19,7 @@ from unseen.backbones.torchvision_source import remove_classifier
 from unseen.errors import UserError, did_you_mean
 from unseen.images.transform import Transform
 
-HUB = cast("Any", torch.hub)  # without types
+HUB = cast("Any", torch.hub)  # torch.hub has no type annotations
 
 
 def hub_network(request: Request) -> Network:
@@ -53,7 +53,7 @@ def hub_network(request: Request) -> Network:
 
 
 def _check_trust(request: Request, repository: str) -> None:
-    """Only repositories on torch.hub's own list of trusted ones; it would ask on the terminal for another."""
+    """Accept only repositories on torch.hub's list of trusted ones; otherwise it would ask on the terminal."""
     owner, _, rest = repository.partition("/")
     name = rest.split(":")[0]
     if not owner or not name or "/" in name:
@@ -68,7 +68,7 @@ def _check_trust(request: Request, repository: str) -> None:
 
 
 def _build(request: Request, repository: str, entry: str, place: dict[str, Any]) -> object:
-    """The model, told to be pretrained or not where it can be told; entries differ in what they take for granted."""
+    """The model, with `pretrained` set if it has that argument; hub entries differ in their defaults."""
     try:
         try:
             return HUB.load(repository, entry, pretrained=not request.random, **place)
@@ -85,7 +85,7 @@ def _build(request: Request, repository: str, entry: str, place: dict[str, Any])
             hint = did_you_mean(entry, known) or f"; it has {', '.join(known)}"
             raise UserError(f"{request.id}: {repository} has no such model{hint}") from None
         raise UserError(f"{request.id}: its code fails with {type(error).__name__}: {error}") from error
-    raise UserError(f"{request.id}: cannot be had with random weights, for it takes no argument 'pretrained'")
+    raise UserError(f"{request.id}: has no random weights, because it takes no argument 'pretrained'")
 
 
 def _entries(folder: Path) -> list[str]:

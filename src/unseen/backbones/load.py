@@ -1,4 +1,4 @@
-"""A backbone by its id."""
+"""Loading a backbone by its id."""
 
 import hashlib
 from collections.abc import Callable
@@ -39,13 +39,13 @@ SOURCES: dict[str, tuple[Callable[[Request], Network | Backbone], tuple[str, ...
     "registry": (registry_network, ("timm",)),
     "demo": (demo_network, ()),
 }
-"""What comes before the colon of an id: the function that finds the network, and the packages that it needs."""
+"""Source, the part of an id before the colon → the function that builds the network, and the packages it needs."""
 ARCHITECTURES = ("timm", "torchvision")
 """Sources whose ids may name a file of weights: `timm:resnet50@moco.pth`."""
 
 
 class Extractor(nn.Module):
-    """A network and the steps that take images through it: to features, and to the map of positions behind them."""
+    """A network and the functions from images to features, and to the map of positions they are pooled from."""
 
     def __init__(self, network: nn.Module, step: Step, maps: Step) -> None:
         super().__init__()
@@ -74,15 +74,15 @@ def load_backbone(
     """The backbone `source:name`, or `path/to/file.py:function`, ready to extract features.
 
     Args:
-        name: of an architecture of timm or torchvision also `source:name@file`, with the file of its weights.
-        pool: other pooling than the network's own.
+        name: for an architecture of timm or torchvision also `source:name@file`, with a file of weights.
+        pool: pooling, if other than the network's own.
         layer: dotted name of a module to take features from, instead of the layer before the classifier.
         size: side of the images, instead of the authors'.
-        checkpoint: the same as a file behind `@`.
-        weights: "random" for an untrained network, drawn with a fixed seed.
-        normalise: one of `NORMALISATIONS`, instead of the mean and deviation of the network's own images.
-        patches: features of all positions of the last layer (patch tokens or spatial map) instead of one vector, of the
-            whole image squashed to a square; a number keeps so many positions, a fixed draw.
+        checkpoint: the same as a file after `@`.
+        weights: "random" for an untrained network, initialised with a fixed seed.
+        normalise: one of `NORMALISATIONS`, instead of the network's own mean and standard deviation.
+        patches: features of all positions of the last layer (patch tokens or spatial map) instead of one vector, with
+            the whole image squashed to a square; a number keeps that many positions, drawn with a fixed seed.
     """
     again = partial(
         load_backbone,
@@ -101,9 +101,9 @@ def load_backbone(
         raise UserError(f"{name}: its weights are {file}; leave out the other checkpoint (--checkpoint {checkpoint})")
     checkpoint = file or checkpoint
     if checkpoint is not None and weights == "random":
-        raise UserError(f"{name}: a checkpoint and random weights cannot be had together")
+        raise UserError(f"{name}: a checkpoint and random weights cannot be combined")
     if size is not None and size < 1:
-        raise UserError(f"{name}: images of {size} pixels cannot be")
+        raise UserError(f"{name}: image size must be at least 1, not {size}")
     find, packages = SOURCES[source] if source else (python_network, ())
     for package in packages:
         if find_spec(package) is None:
@@ -113,39 +113,39 @@ def load_backbone(
     request = Request(name, rest, weights == "random", layer, size, checkpoint, normalise)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
-        found = find(request)
-    module = found.module.eval().requires_grad_(False).to(device)
-    if isinstance(found, Backbone):
-        return replace(_whole_backbone(found, request, pool, patches=bool(patches)), load=again)
+        network = find(request)
+    module = network.module.eval().requires_grad_(False).to(device)
+    if isinstance(network, Backbone):
+        return replace(_whole_backbone(network, request, pool, patches=bool(patches)), load=again)
     if normalise is not None:
-        found = _normalised(found, normalise)
+        network = _normalised(network, normalise)
     spatial: PatchStep | None = None
     kept: Kept = "patches"
     try:
-        maps = map_step(found, request)
+        maps = map_step(network, request)
         if patches:
             _refuse_pool(pool)
-            spatial = patch_step(module, maps, found.transform, patches)
-            found, step = replace(found, transform=spatial.transform), spatial.step
-            layer = layer or found.layer
+            spatial = patch_step(module, maps, network.transform, patches)
+            network, step = replace(network, transform=spatial.transform), spatial.step
+            layer = layer or network.layer
         else:
-            step, layer, kept = _choose_step(found, request, pool)
-        dimension = probed(module, step, found.transform).shape[1]
+            step, layer, kept = _choose_step(network, request, pool)
+        dimension = probed(module, step, network.transform).shape[1]
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
     spec = Spec(
         id=f"{source}:{rest}" if source else name,
-        weights=found.weights,
+        weights=network.weights,
         layer=layer,
         pool=kept,
         dimension=dimension,
-        parameters=found.parameters or sum(parameter.numel() for parameter in module.parameters()),
-        transform=found.transform,
+        parameters=network.parameters or sum(parameter.numel() for parameter in module.parameters()),
+        transform=network.transform,
         digest=tensor_digest(module),
     )
     if spatial is not None:
         spec = PatchSpec(**vars(spec), grid=spatial.grid, drawn=spatial.drawn)
-    return Backbone(spec, Extractor(module, step, maps).eval(), found.notes, default_label(name), again)
+    return Backbone(spec, Extractor(module, step, maps).eval(), network.notes, default_label(name), again)
 
 
 def _refuse_pool(pool: Pool | None) -> None:
@@ -157,28 +157,28 @@ def with_patches(backbone: Backbone, patches: bool | int) -> Backbone:
     """A loaded backbone as `load_backbone` gives it with `patches`; it shares the network."""
     spec, extractor = backbone.spec, backbone.module
     if not isinstance(extractor, Extractor):
-        raise UserError(f"{spec.id}: is made whole, and gives one vector per image")
+        raise UserError(f"{spec.id}: comes as a finished module with one vector per image")
     try:
-        found = patch_step(extractor.network, extractor.map_step, spec.transform, patches)
-        dimension = probed(extractor.network, found.step, found.transform).shape[1]
+        step = patch_step(extractor.network, extractor.map_step, spec.transform, patches)
+        dimension = probed(extractor.network, step.step, step.transform).shape[1]
     except UserError as error:
         raise UserError(f"{spec.id}: {error}") from None
     known = {each.name: getattr(spec, each.name) for each in fields(Spec)}
-    changed = known | {"pool": "patches", "dimension": dimension, "transform": found.transform}
-    module = Extractor(extractor.network, found.step, extractor.map_step).eval()
-    # Loading it again would give the vectors of the backbone as it was loaded.
-    return replace(backbone, spec=PatchSpec(**changed, grid=found.grid, drawn=found.drawn), module=module, load=None)
+    changed = known | {"pool": "patches", "dimension": dimension, "transform": step.transform}
+    module = Extractor(extractor.network, step.step, extractor.map_step).eval()
+    # Loading it again would give the vectors of the original backbone.
+    return replace(backbone, spec=PatchSpec(**changed, grid=step.grid, drawn=step.drawn), module=module, load=None)
 
 
 def default_label(name: str) -> str:
-    """What a backbone is called that was given no name: its id, with the name of the file that its weights are in."""
+    """Name of a backbone without a given name: its id, with the name of the weight file if there is one."""
     source, rest = _split(name)
     rest, file = _with_file(name, source, rest)
     return f"{source}:{rest}@{file.name}" if file else name
 
 
 def tensor_digest(module: nn.Module) -> str:
-    """SHA-256 of the names, types, shapes and values of a module's tensors; empty where it has none."""
+    """SHA-256 of the names, dtypes, shapes and values of a module's tensors; empty if it has none."""
     state = module.state_dict()
     digest = hashlib.sha256()
     for name, tensor in sorted(state.items()):
@@ -196,28 +196,30 @@ def _split(name: str) -> tuple[str, str]:
         raise UserError(f"{name}: a backbone is source:name, for instance timm:resnet50.a1_in1k, or file.py:function")
     if source not in SOURCES:
         hint = did_you_mean(source, SOURCES) or f"; there are {', '.join(SOURCES)} and file.py:function"
-        raise UserError(f"{name}: no source of backbones is called {source}{hint}")
+        raise UserError(f"{name}: unknown source of backbones '{source}'{hint}")
     return source, rest
 
 
 def _with_file(name: str, source: str, rest: str) -> tuple[str, Path | None]:
-    """(name in the source, file of weights that the id names)."""
+    """(name in the source, weight file named in the id)."""
     if source not in ARCHITECTURES or "@" not in rest:
         return rest, None
     architecture, _, file = rest.partition("@")
     if not architecture or not file:
-        raise UserError(f"{name}: weights from a file are source:architecture@file, as timm:resnet50@moco.pth")
+        raise UserError(
+            f"{name}: weights from a file are given as source:architecture@file, such as timm:resnet50@moco.pth"
+        )
     return architecture, Path(file)
 
 
 def _normalised(network: Network, name: str) -> Network:
-    """The network with other normalisation of its images than its source says."""
+    """The network with another normalisation than its source specifies."""
     mean, std = NORMALISATIONS[name]
     return replace(network, transform=replace(network.transform, mean=mean, std=std))
 
 
 def _choose_step(network: Network, request: Request, wanted: Pool | None) -> tuple[Step, str, Pool]:
-    """(how images become features, the layer they come from, the pooling)."""
+    """(function from images to features, the layer they come from, the pooling)."""
     module, layer, layout, step = network.module, request.layer, network.layout, network.vector
     if layer is not None and layer != network.layer:
         layout = layout_at(module, layer, layout)
@@ -237,7 +239,7 @@ def _choose_step(network: Network, request: Request, wanted: Pool | None) -> tup
 def _repooled(
     network: nn.Module, images: Tensor, *, step: Step, pool: Pool, layout: Layout, after: str | None
 ) -> Tensor:
-    """The output of a step pooled, and what the network does after its own pooling done to each pooled vector."""
+    """The output of a function, pooled, followed by whatever the network applies after its own pooling."""
     output = step(network, images)
     parts: tuple[Pool, ...] = ("cls", "avg") if pool == "cls+avg" else (pool,)
     vectors = [pool_positions(output, part, layout) for part in parts]
@@ -247,15 +249,15 @@ def _repooled(
 
 
 def _whole_backbone(backbone: Backbone, request: Request, pool: Pool | None, *, patches: bool) -> Backbone:
-    """A backbone that its source made, if it is what it says and nothing else was asked for."""
+    """A backbone that its source returned complete, if it matches its specification and no other options are given."""
     if pool or patches or request.layer or request.size or request.checkpoint or request.random or request.normalise:
         raise UserError(
-            f"{request.id}: is made whole; its pooling, layer, size, weights and normalisation cannot be set from here"
+            f"{request.id}: is a finished module; its pooling, layer, size, weights and normalisation cannot be set"
         )
     spec = backbone.spec
     output = probed(backbone.module, call, spec.transform)
     if output.ndim != 2 or output.shape[1] != spec.dimension:
         shape = " × ".join(map(str, output.shape[1:]))
-        raise UserError(f"{request.id}: says it gives {spec.dimension} numbers an image, but gives {shape}")
+        raise UserError(f"{request.id}: its specification has {spec.dimension} dimensions, but its output is {shape}")
     digest = spec.digest or tensor_digest(backbone.module)
     return replace(backbone, spec=replace(spec, id=request.id, digest=digest))

@@ -1,4 +1,4 @@
-"""What a source of backbones is asked for, and what it gives before layer and pooling are chosen."""
+"""A request to a source of backbones, and the network it returns before layer and pooling are chosen."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -19,15 +19,15 @@ Step = Callable[[nn.Module, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Request:
-    """A backbone that the user asked for.
+    """A requested backbone.
 
     Attributes:
         id: as given, for error messages.
         name: the id without its source.
         random: untrained weights instead of pretrained ones.
-        size: side of the images, where the user wants another than the authors'.
-        checkpoint: file whose weights go into the architecture.
-        normalise: a name of `NORMALISATIONS`, where the user wants other means and deviations than the authors'.
+        size: side of the images, if other than the authors'.
+        checkpoint: file with weights for the architecture.
+        normalise: a name of `NORMALISATIONS`, if other than the authors'.
     """
 
     id: str
@@ -47,16 +47,16 @@ def call(network: nn.Module, images: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A network without its classifier, and what its source knows of it.
+    """A network without its classifier, and what its source knows about it.
 
     Attributes:
-        module: what the names of layers refer to.
-        weights, layer, pool: as in `Spec`; the layer and the pooling that `vector` has.
-        vector: images → the features its authors mean, (b, d).
-        positions: images → what `vector` pools, (b, n, c) or (b, c, h, w), where the source can tell.
-        spatial: images → the last map or patch tokens, where that is not what `positions` gives.
-        after_pool: name of the module that the network applies to what it has pooled.
-        parameters: where they cannot be counted from the module.
+        module: the module that layer names refer to.
+        weights, layer, pool: see `Spec`; the layer and the pooling of `vector`.
+        vector: images → the authors' features, (b, d).
+        positions: images → what `vector` pools, (b, n, c) or (b, c, h, w), if the source knows it.
+        spatial: images → the last map or patch tokens, if they differ from `positions`.
+        after_pool: name of the module that the network applies after pooling.
+        parameters: number of parameters, if they cannot be counted from the module.
     """
 
     module: nn.Module
@@ -74,11 +74,11 @@ class Network:
 
 
 def fill(model: nn.Module, request: Request, tag: str, heads: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Load the checkpoint that was asked for, if one was; (what identifies the weights, what to tell the user).
+    """Load the requested checkpoint, if any; returns (identifier of the weights, sentences for the user).
 
     Args:
-        tag: of the weights that the model has already, where they are pretrained, and whose transform it gets.
-        heads: names of the classifier that was taken off the model.
+        tag: tag of the model's present weights if they are pretrained; they determine the transform.
+        heads: names of the classifier that was removed from the model.
     """
     if request.random:
         return RANDOM, ()
@@ -86,7 +86,7 @@ def fill(model: nn.Module, request: Request, tag: str, heads: tuple[str, ...]) -
         return tag, ()
     report = load_checkpoint(model, request.checkpoint, heads=heads)
     how = f", normalised by {request.normalise}" if request.normalise else " (--normalize changes the normalisation)"
-    images = f"a checkpoint does not say how images are prepared: they are prepared as for {tag}{how}"
+    images = f"a checkpoint does not specify the preprocessing: images are preprocessed as for {tag}{how}"
     return f"sha256:{report.sha256}", (report.sentence(), images)
 
 
@@ -100,9 +100,9 @@ def refuse_checkpoint(request: Request) -> None:
 
 @contextmanager
 def downloading(name: str, advice: str) -> Iterator[None]:
-    """Turns a failed download, and what libraries raise around one, into one sentence that ends with `advice`."""
+    """Turns a failed download, and whatever libraries raise around it, into one sentence that ends with `advice`."""
     level = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # libraries print every retry, and what they leave out; that is ours to say
+    logging.disable(logging.CRITICAL)  # libraries print every retry and omitted key; we report these ourselves
     try:
         yield
     except (OSError, RuntimeError) as error:

@@ -1,9 +1,9 @@
-"""ONNX models with all that belongs to them, wherever a tensor keeps its values.
+"""ONNX models with all their tensors, wherever the values are stored.
 
-A tensor of a model may keep them in another file, be it a weight, a constant inside a node, part of a sparse tensor or
-in the body of a loop. All are put into the model here, so that its hash is of everything that decides its outputs:
-onnxruntime would look for some of them in the current folder, where they may change and nobody would know. Only where
-that would be more than a message of protobuf may have, weights stay in their files, and are hashed there.
+The values of a tensor may be in another file: for weights, constants inside nodes, sparse tensors or tensors in the
+body of a loop. All of them are put into the model here, so that its hash covers everything that determines its outputs;
+onnxruntime would otherwise look for some of them in the current folder, where they may change unnoticed. Only if this
+exceeds the maximum size of a protobuf message do weights stay in their files, which are hashed too.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from unseen.files import byte_size
 from unseen.reading.guard import reading
 
 MOST = (1 << 31) - (1 << 20)
-"""Bytes of a model with all its values, a little less than the 2 GiB that protobuf allows."""
+"""Maximum bytes of a model with all its values, slightly less than protobuf's 2 GiB."""
 BLOCK = 1 << 24
 
 
@@ -27,9 +27,9 @@ class OnnxModel:
     """A model that was read.
 
     Attributes:
-        proto: the model of the package onnx.
-        sha256: of its file; of model and values together where some are in files beside it.
-        weights: the folder that weights are still in, of a model that is too large for one message.
+        proto: the ModelProto of the package onnx.
+        sha256: hash of its file, or of model and values together if some are in other files.
+        weights: the folder that still contains weights, for a model too large for one message.
     """
 
     proto: Any
@@ -39,7 +39,7 @@ class OnnxModel:
 
 @dataclass(frozen=True)
 class _Values:
-    """Where the values of a tensor are in a file."""
+    """The location of a tensor's values in a file."""
 
     file: Path
     start: int
@@ -78,7 +78,7 @@ def read_onnx(path: Path) -> OnnxModel:
 
 
 def _read_large(model: Any, path: Path, places: Sequence[tuple[Any, _Values]]) -> OnnxModel:
-    """Leave the weights of the graph, which onnxruntime looks for where it is told to, and put in all else."""
+    """Keep the graph's weights in their files, where onnxruntime can be told to look, and embed everything else."""
     import onnx
 
     weights = {id(tensor) for tensor in model.graph.initializer}
@@ -100,7 +100,7 @@ def _read_large(model: Any, path: Path, places: Sequence[tuple[Any, _Values]]) -
 
 
 def _tensors(message: Any) -> Iterator[Any]:
-    """All tensors in a message of protobuf, however deep; protobuf itself reads at most 100 levels."""
+    """All tensors in a protobuf message, at any depth; protobuf itself reads at most 100 levels."""
     if message.DESCRIPTOR.name == "TensorProto":
         yield message
         return
@@ -119,9 +119,9 @@ def _embed(places: Sequence[tuple[Any, _Values]]) -> None:
 
 
 def _values(tensor: Any, path: Path) -> _Values:
-    """Where the values of a tensor are, in a file below the model's folder.
+    """The location of a tensor's values, in a file below the model's folder.
 
-    A model that is a link, as in the cache of Hugging Face's hub, may also have them where its own file is.
+    If the model is a symbolic link, as in the Hugging Face cache, the values may also be beside the linked file.
     """
     name = tensor.name or "a tensor"
     facts = {entry.key: entry.value for entry in tensor.external_data}
@@ -131,7 +131,7 @@ def _values(tensor: Any, path: Path) -> _Values:
     if not location.name or location.is_absolute() or not any(map(place.resolve().is_relative_to, folders)):
         raise UserError(f"{path}: refused, {name} has its values outside of the folder, {location}")
     if not place.is_file():
-        raise UserError(f"{path}: {location}, where the values of {name} are, is not beside it")
+        raise UserError(f"{path}: {location}, which contains the values of {name}, is missing")
     start, there = int(facts.get("offset", 0)), place.stat().st_size
     size = int(facts["length"]) if "length" in facts else there - start
     if start < 0 or size < 0 or start + size > there:

@@ -1,7 +1,7 @@
 """Backbones in an ONNX file: `onnx:path/to/file.onnx`, run by onnxruntime.
 
-Features are the file's first output, or any tensor of its graph named with `layer`. The size of images is in the graph
-(224 where it leaves that open); mean and deviation are not: ImageNet's are taken, and bicubic interpolation.
+Features are the file's first output, or any tensor of its graph named with `layer`. The graph defines the image size
+(224 if it is variable) but not mean and standard deviation: ImageNet's are assumed, with bicubic interpolation.
 """
 
 from math import prod
@@ -21,11 +21,11 @@ DTYPES = {1: torch.float32, 10: torch.float16}  # by ONNX's number of the elemen
 
 
 class OnnxNetwork(nn.Module):
-    """A graph as a module, from images to one of its tensors; it runs where the images are, if onnxruntime can.
+    """A graph as a module, from images to one of its tensors; it runs on the device of the images, if onnxruntime can.
 
     Args:
         graph: the file's bytes.
-        batch: images the graph takes at once, or None for any number.
+        batch: number of images the graph takes at once, or None for any number.
         weights: the folder with weights that are not in the graph.
     """
 
@@ -39,7 +39,7 @@ class OnnxNetwork(nn.Module):
         self.input = on_cpu.get_inputs()[0].name
 
     def __deepcopy__(self, _: dict[int, Any]) -> "OnnxNetwork":
-        """Itself: sessions cannot be copied, and nothing in it changes."""
+        """Itself: sessions cannot be copied, and it is immutable."""
         return self
 
     def forward(self, images: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ class OnnxNetwork(nn.Module):
 
 
 def _session(graph: bytes, gpu: int | None, weights: Path | None) -> Any:
-    """A graph made ready on a GPU, by its number, with 32 bits in products of 32-bit numbers; on the CPU with None."""
+    """A session on a GPU, given its number, with full-precision 32-bit products; on the CPU if None."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -80,7 +80,7 @@ def onnx_network(request: Request) -> Network:
     refuse_checkpoint(request)
     path = Path(request.name)
     if request.random:
-        raise UserError(f"{request.id}: an ONNX file has the weights it has; random ones cannot be asked for")
+        raise UserError(f"{request.id}: an ONNX file has fixed weights; random weights are not possible")
     model = read_onnx(path)
     graph = model.proto.graph
     constants = {tensor.name: prod(tensor.dims) for tensor in graph.initializer}
@@ -92,16 +92,16 @@ def onnx_network(request: Request) -> Network:
     tensors = [name for node in graph.node for name in node.output if name]
     if output not in tensors:
         hint = did_you_mean(output, tensors) or f"; its outputs are {', '.join(value.name for value in graph.output)}"
-        raise UserError(f"{path}: no tensor {output} in it{hint}")
+        raise UserError(f"{path}: contains no tensor {output}{hint}")
     if output not in [value.name for value in graph.output]:
         graph.output.add().name = output
     try:
         network = OnnxNetwork(model.proto.SerializeToString(), output, batch, dtype, model.weights)
-    except Exception as error:  # onnxruntime's own exceptions have no common base
+    except Exception as error:  # onnxruntime's exceptions have no common base class
         raise UserError(f"{path}: onnxruntime cannot run it ({' '.join(str(error).split())[:200]})") from None
-    notes = ["an ONNX file does not say how images are prepared: bicubic, ImageNet's mean and deviation are assumed"]
+    notes = ["an ONNX file does not specify the preprocessing: bicubic, ImageNet's mean and deviation are assumed"]
     if torch.cuda.is_available() and GPU not in _providers():
-        notes.append("onnxruntime here runs on the CPU alone; the package onnxruntime-gpu is needed for a GPU")
+        notes.append("this onnxruntime only runs on the CPU; install onnxruntime-gpu to use the GPU")
     return Network(
         module=network,
         weights=f"sha256:{model.sha256}",
@@ -113,21 +113,21 @@ def onnx_network(request: Request) -> Network:
 
 
 def _input(value: Any, path: Path, wanted: int | None) -> tuple[int | None, int, torch.dtype]:
-    """(images at once, side, element type) of the graph's input, which must be (b, 3, size, size)."""
+    """(batch size, side, element type) of the graph's input, which must be (b, 3, size, size)."""
     tensor = value.type.tensor_type
     sides = [side.dim_value if side.HasField("dim_value") else None for side in tensor.shape.dim]
     if len(sides) != 4 or sides[1] not in (3, None) or sides[2] != sides[3]:
         shape = " × ".join("any" if side is None else str(side) for side in sides)
         raise UserError(f"{path}: its input is {shape}, not a batch of square images in colour (b × 3 × size × size)")
     if tensor.elem_type not in DTYPES:
-        raise UserError(f"{path}: its input is not of 16 or 32-bit floats, so that it prepares images by itself")
+        raise UserError(f"{path}: its input is not 16 or 32-bit floats, so it preprocesses images itself")
     if sides[2] and wanted not in (None, sides[2]):
         raise UserError(f"{path}: takes images of {sides[2]} pixels only, not {wanted}")
     return sides[0] or None, sides[2] or wanted or Transform().size, DTYPES[tensor.elem_type]
 
 
 def _needed(graph: Any, output: str) -> set[str]:
-    """Names of all tensors that an output is made of."""
+    """Names of all tensors that an output depends on."""
     makers = {name: node for node in graph.node for name in node.output}
     needed, waiting = set(), [output]
     while waiting:

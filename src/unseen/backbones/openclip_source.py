@@ -1,6 +1,6 @@
 """Backbones of open_clip: `openclip:ViT-B-32.laion2b_s34b_b79k`, or a folder that open_clip saved a model to.
 
-Features are the image embedding as `encode_image` gives it, not normalised; `layer` reaches what is before it.
+Features are the image embedding as `encode_image` gives it, not normalised; `layer` selects earlier layers.
 """
 
 import logging
@@ -40,7 +40,7 @@ def openclip_network(request: Request) -> Network:
         model = create_model(name, tag, random=request.random, size=request.size)
     visual = model.visual
     if getattr(visual, "output_tokens", False):
-        visual.output_tokens = False  # CoCa's gives its tokens too
+        visual.output_tokens = False  # CoCa also returns its tokens
     return Network(
         module=visual,
         weights=RANDOM if request.random else weights,
@@ -52,23 +52,25 @@ def openclip_network(request: Request) -> Network:
 
 
 def _map(visual: nn.Module, images: Tensor) -> Tensor:
-    """(b, c, h, w): the last map or patch tokens of the image tower, normalised as the tower does before it pools."""
-    found = cast("Any", visual).forward_intermediates(
+    """(b, c, h, w): the last map or patch tokens of the image tower, normalised as the tower does before pooling."""
+    outputs = cast("Any", visual).forward_intermediates(
         images, indices=1, normalize_intermediates=True, intermediates_only=True, output_fmt="NCHW"
     )
-    return cast("Tensor", found["image_intermediates"][-1])
+    return cast("Tensor", outputs["image_intermediates"][-1])
 
 
 def create_model(name: str, tag: str | None, *, random: bool, size: int | None = None) -> Any:
-    """The whole model of open_clip, with the activation that the tag's weights were trained with.
+    """The whole open_clip model, with the activation that the tag's weights were trained with.
 
     Args:
-        name: of the model, or `local-dir:FOLDER`, which has no tag.
+        name: name of the model, or `local-dir:FOLDER`, which has no tag.
     """
     import open_clip
 
     with warnings.catch_warnings(), _unlogged(random):
-        warnings.filterwarnings("ignore", message="QuickGELU mismatch")  # of weights that do not say what they need
+        warnings.filterwarnings(
+            "ignore", message="QuickGELU mismatch"
+        )  # for weights that do not specify their preprocessing
         return open_clip.create_model(
             name,
             pretrained=None if random else tag,
@@ -83,7 +85,7 @@ def create_model(name: str, tag: str | None, *, random: bool, size: int | None =
 
 @contextmanager
 def _unlogged(random: bool) -> Iterator[None]:
-    """Without open_clip's warnings that a model has random weights, where these were asked for."""
+    """Suppress open_clip's warnings about random weights if they were requested."""
     root, before = logging.getLogger(), logging.getLogger().level
     if random:
         root.setLevel(logging.ERROR)
@@ -94,7 +96,7 @@ def _unlogged(random: bool) -> Iterator[None]:
 
 
 def load_tokenizer(name: str) -> Callable[[list[str]], Tensor]:
-    """What turns sentences into the tokens (n, context) of a model; each is made once, as that takes a while."""
+    """The tokenizer of a model: sentences → tokens (n, context); cached, since creating one takes a while."""
     file = Path(name.removeprefix("local-dir:")) / "open_clip_config.json"
     return _tokenizer(name, read_text(file) if file.is_file() else "")
 
@@ -103,15 +105,15 @@ def load_tokenizer(name: str) -> Callable[[list[str]], Tensor]:
 def _tokenizer(name: str, _config: str) -> Callable[[list[str]], Tensor]:
     import open_clip
 
-    found: Callable[[list[str]], Tensor] = open_clip.get_tokenizer(name)
-    return found
+    tokenizer: Callable[[list[str]], Tensor] = open_clip.get_tokenizer(name)
+    return tokenizer
 
 
 def is_quick(name: str, tag: str | None) -> bool:
     """Whether weights were trained with QuickGELU, x·σ(1.702x), instead of GELU.
 
-    open_clip notes it with the tag of some and with the configuration of other models, and builds a model by the
-    latter alone. A folder has its own configuration.
+    open_clip records this with the tag of some models and with the configuration of others, but builds a model only by
+    its configuration. A folder has its own configuration.
     """
     import open_clip
 
@@ -122,7 +124,7 @@ def is_quick(name: str, tag: str | None) -> bool:
 
 
 def _split(request: Request) -> tuple[str, str | None]:
-    """(model, tag); a tag must be given, for open_clip has no default ones."""
+    """(model, tag); a tag is required, since open_clip has no default tags."""
     import open_clip
 
     name, _, tag = request.name.partition(".")
@@ -132,7 +134,7 @@ def _split(request: Request) -> tuple[str, str | None]:
     tags = open_clip.list_pretrained_tags_by_model(name)
     if tag not in tags and not (request.random and not tag):
         names = ", ".join(f"{name}.{known_tag}" for known_tag in tags)
-        what = f"open_clip has no such weights{did_you_mean(tag, tags)}" if tag else "say which weights"
+        what = f"open_clip has no such weights{did_you_mean(tag, tags)}" if tag else "name the weights"
         raise UserError(f"{request.id}: {what}; it has {names or 'none'}")
     return name, tag or None
 
@@ -143,7 +145,7 @@ def _transform(config: dict[str, Any], request: Request) -> Transform:
     if width != height:
         raise UserError(f"{request.id}: takes images of {width} × {height}, not square ones")
     if config["resize_mode"] not in ("shortest", "squash"):
-        raise UserError(f"{request.id}: its authors pad images to a square, which is not done here")
+        raise UserError(f"{request.id}: its authors pad images to a square, which is not supported")
     return Transform(
         size=width,
         resize=width,

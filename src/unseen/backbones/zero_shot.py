@@ -1,8 +1,8 @@
 """Zero-shot classifiers of open_clip: each class is the mean embedding of sentences that name it.
 
 For a class and each template, the sentence is embedded and normalised; the embeddings are averaged over templates and
-normalised again. Logits are the model's scale times the cosine of an image's embedding with each class's (Radford et
-al. 2021, section 3.1.4).
+normalised again. Logits are the model's scale times the cosine similarity of an image's embedding and each class's
+(Radford et al. 2021, section 3.1.4).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from unseen.files import read_table, read_text
 from unseen.ontology.wordnet import wordnet
 
 Templates = Literal["openai", "simple", "name"]
-"""80 sentences of CLIP's authors; seven of them; the one `a photo of a NAME.`"""
+"""80 sentences of CLIP's authors; seven of them; the single sentence `a photo of a NAME.`"""
 PLACE = "{}"
 AT_ONCE = 256
 
@@ -43,17 +43,17 @@ def zero_shot(
     """The model `openclip:name` as a classifier.
 
     Args:
-        class_names: class → what it is called in sentences, in the order of the logits.
-        templates: sentences with `{}` where the name goes.
-        checkpoint: a state of this very classifier, as fine-tuning or WiSE-FT leave it: image tower (`network.…`)
-            and class embeddings (`weight`).
-        weights: "random" for an untrained model, drawn with a fixed seed.
+        class_names: class → its name in sentences, in the order of the logits.
+        templates: sentences with `{}` in place of the name.
+        checkpoint: a state of this classifier, as written by fine-tuning or WiSE-FT: image tower (`network.…`) and
+            class embeddings (`weight`).
+        weights: "random" for an untrained model, initialised with a fixed seed.
         size: side of the images, instead of the authors'.
     """
     if not name.startswith("openclip:"):
-        raise UserError(f"{name}: zero-shot classification needs a model of image and text; give openclip:NAME")
+        raise UserError(f"{name}: zero-shot classification needs an image-text model; use openclip:NAME")
     if not class_names or not templates:
-        raise UserError(f"{name}: zero-shot classification needs names of classes and at least one template")
+        raise UserError(f"{name}: zero-shot classification needs class names and at least one template")
     sentence = next((text for text in templates if PLACE not in text), None)
     if sentence is not None:
         raise UserError(f"the template '{sentence}' has no {PLACE} where the name of the class goes")
@@ -75,7 +75,7 @@ def zero_shot(
 def class_embeddings(
     model: Any, tokenise: Callable[[list[str]], Tensor], names: Sequence[str], templates: Sequence[str]
 ) -> Tensor:
-    """(c, d) of length 1: for each name, the normalised mean of its sentences' normalised embeddings."""
+    """(c, d) unit vectors: for each name, the normalised mean of its sentences' normalised embeddings."""
     device = next(model.parameters()).device
     rows = []
     for name in names:
@@ -89,7 +89,7 @@ def class_embeddings(
 
 
 def _text_side(name: str, *, random: bool) -> tuple[Any, Callable[[list[str]], Tensor]]:
-    """The model again, for its text tower and scale, and its tokenizer; the same weights as the image tower's."""
+    """The model loaded again for its text tower, scale and tokenizer; the weights are those of the image tower."""
     known, _, tag = (f"local-dir:{name}", "", "") if Path(name).is_dir() else name.partition(".")
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
@@ -98,7 +98,7 @@ def _text_side(name: str, *, random: bool) -> tuple[Any, Callable[[list[str]], T
 
 
 def template_set(templates: Templates | Path) -> tuple[str, ...]:
-    """A known set of templates, or those in a text file, one on each line."""
+    """A known set of templates, or those in a text file with one per line."""
     if isinstance(templates, Path):
         return tuple(line.strip() for line in read_text(templates).splitlines() if line.strip())
     if templates == "name":
@@ -109,7 +109,7 @@ def template_set(templates: Templates | Path) -> tuple[str, ...]:
 
 
 def imagenet_class_names() -> dict[str, str]:
-    """Synset id → the name by which CLIP's authors call each class of ImageNet-1K."""
+    """Synset id → the name that CLIP's authors use for each class of ImageNet-1K."""
     return dict(zip(wordnet().members("imagenet-1k"), _words().IMAGENET_CLASSNAMES, strict=True))
 
 
@@ -123,12 +123,12 @@ def _words() -> Any:
 
 
 def read_class_names(path: Path) -> dict[str, str]:
-    """Class → name, from a CSV file with the columns class and, where it differs from the class itself, name."""
+    """Class → name, from a CSV file with the columns class and, if it differs from the class, name."""
     names = dict[str, str]()
     for line, row in read_table(path, ("class",), ("name",)):
         if not row["class"] or row["class"] in names:
             raise UserError(f"{path}, line {line}: {row['class'] or 'a class'} occurs twice, or a field is empty")
         names[row["class"]] = row["name"] or row["class"]
     if not names:
-        raise UserError(f"{path}: no classes in it")
+        raise UserError(f"{path}: contains no classes")
     return names

@@ -212,7 +212,7 @@ def concepts(
         def load(ids: "Sequence[str]", named: bool) -> "list[Backbone]":
             return (loading if named else replace(loading, name=None)).load(ids, preprocessing, "cpu")
 
-        from unseen.images.concept_file import is_concept_file
+        from unseen.images.own.concept_file import is_concept_file
         from unseen.studies.concepts.finetune_request import finetune_request
 
         data_file = Path(levels) if is_concept_file(Path(levels)) else None

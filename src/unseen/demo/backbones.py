@@ -15,7 +15,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from unseen.backbones.tiny_cnn import FEATURES, SIDE, Block, TinyCNN, load
 
 WEIGHTS = Path(__file__).parent / "weights"
-BATCH = 10  # so small that memory is not given back and asked for again at every batch
+BATCH = 10  # small enough that memory is not released and requested again at every batch
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class DemoBackbone:
         return FEATURES if self.weights else SIDE * SIDE
 
     def about(self) -> dict[str, str]:
-        """What its features depend on."""
+        """Everything that its features depend on."""
         transform = (
             "pixels / 255" if self.weights is None else "pixels / 255, drawing centred, penultimate layer, mean pooling"
         )
@@ -64,7 +64,7 @@ def extract(backbone: DemoBackbone, images: NDArray[np.uint8]) -> Iterator[NDArr
 
 
 def folded(network: TinyCNN) -> nn.Module:
-    """The same function with every BatchNorm folded into the convolution before it, which is twice as fast."""
+    """The same function with every BatchNorm folded into the preceding convolution, which is twice as fast."""
     layers = network.layers
     for place in (0, 6):
         layers[place], layers[place + 1] = _fused(layers[place], layers[place + 1]), nn.Identity()

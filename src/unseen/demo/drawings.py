@@ -1,7 +1,8 @@
-"""The embedded data: 340 categories of human drawings, each a WordNet concept, cut into a seen domain and five levels.
+"""The embedded data: 340 categories of human drawings, each a WordNet concept, divided into a seen domain and five
+levels.
 
 100 drawings of 28 × 28 pixels per category (Quick, Draw!, CC BY 4.0; see data/ATTRIBUTION.md). The first 80 of a
-concept train, backbones and probes alike; the last 20 test and take part in no training.
+concept are for training backbones and probes; the last 20 are only used for testing.
 """
 
 import hashlib
@@ -23,12 +24,12 @@ DEMO = Recipe(name="demo", universe="drawings", seen="100 drawn by hash", levels
 
 @lru_cache(maxsize=1)
 def demo_levels() -> Built:
-    """Five levels of the other concepts, by the same machinery as those of ImageNet-CoG."""
+    """Five levels of the other concepts, built by the same code as those of ImageNet-CoG."""
     return build_levels(DEMO, wordnet().taxonomy, list(concepts()), seen_concepts())
 
 
 def domains() -> dict[str, tuple[str, ...]]:
-    """Domain → its 45 concepts in order of id: `seen`, a fixed draw of the 100 seen ones, then `l1` … `l5`."""
+    """Domain → its 45 concepts sorted by id: `seen`, a fixed draw from the 100 seen ones, then `l1` … `l5`."""
     levels = demo_levels().levels
     seen = tuple(sorted(drawn_order()[:CLASSES]))
     return {"seen": seen} | {f"l{number}": levels.ids(number) for number in levels.numbers}

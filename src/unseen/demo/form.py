@@ -9,7 +9,7 @@ from unseen.studies.probing import SHOTS, possible_shots
 
 @dataclass(frozen=True)
 class Form:
-    """A protocol, the settings it is run with, and the sentence that says so on the page."""
+    """A protocol, its settings, and the sentence about it on the page."""
 
     protocol: LogisticProtocol
     shots: tuple[int | None, ...]
@@ -27,5 +27,5 @@ FULL = Form(
     COG_V2,
     possible_shots(SHOTS, TRAINING_DRAWINGS, COG_V2.validation),
     (0, 1, 2, 3, 4),
-    "The whole protocol, with as many shots as 80 training drawings a concept allow.",
+    "The whole protocol, with as many shots as 80 training drawings per concept allow.",
 )

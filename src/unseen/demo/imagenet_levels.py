@@ -1,7 +1,8 @@
-"""The drawings for backbones trained on ImageNet-1K: a seen domain and five levels, counted from its 1,000 concepts.
+"""Domains of drawings for backbones trained on ImageNet-1K: a seen domain and five levels, relative to its 1,000
+concepts.
 
-The recipes of ImageNet-CoG drop what lies above a seen concept. Here what lies below one goes too: a backbone that was
-taught balloons will have been shown hot-air balloons under that name, so they are no unseen concept to it.
+The recipes of ImageNet-CoG drop ancestors of seen concepts. Here descendants are dropped too: a backbone trained on
+balloons has probably seen hot-air balloons under that name, so they are not unseen.
 """
 
 from functools import lru_cache
@@ -13,12 +14,12 @@ from unseen.ontology.wordnet import wordnet
 
 CLASSES = 30
 RECIPE = Recipe(name="drawings", universe="drawings", seen="imagenet-1k", levels=5, size=CLASSES)
-"""As in the demo, but for the seen concepts and the size: the 154 concepts that are left fill five levels of 30."""
+"""As in the demo, except for the seen concepts and the size: the remaining 154 concepts fill five levels of 30."""
 
 
 @lru_cache(maxsize=1)
 def under_seen() -> tuple[str, ...]:
-    """The drawn concepts that lie under one of ImageNet-1K and are not one themselves."""
+    """The drawn concepts that are descendants of an ImageNet-1K concept and not in ImageNet-1K themselves."""
     taxonomy, seen = wordnet().taxonomy, wordnet().members("imagenet-1k")
     below = taxonomy.below(taxonomy.index(seen))
     return tuple(wnid for wnid in concepts() if below[taxonomy.position[wnid]] and wnid not in set(seen))
@@ -26,20 +27,20 @@ def under_seen() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def imagenet_levels() -> Built:
-    """Five levels of drawn concepts that are neither in ImageNet-1K nor above or below what is."""
+    """Five levels of drawn concepts that are neither in ImageNet-1K nor ancestors or descendants of its concepts."""
     universe = [wnid for wnid in concepts() if wnid not in under_seen()]
     return build_levels(RECIPE, wordnet().taxonomy, universe, wordnet().members("imagenet-1k"))
 
 
 @lru_cache(maxsize=1)
 def seen_concepts() -> tuple[str, ...]:
-    """The drawn concepts that are in ImageNet-1K, in the fixed arbitrary order that some of them are drawn in."""
+    """The drawn concepts in ImageNet-1K, in the fixed arbitrary order used for drawing some of them."""
     known = set(wordnet().members("imagenet-1k"))
     return tuple(wnid for wnid in drawn_order() if wnid in known)
 
 
 def imagenet_domains() -> dict[str, tuple[str, ...]]:
-    """Domain → its 30 concepts in order of id: `seen`, a fixed draw from those in ImageNet-1K, then `l1` … `l5`."""
+    """Domain → its 30 concepts sorted by id: `seen`, a fixed draw from those in ImageNet-1K, then `l1` … `l5`."""
     levels = imagenet_levels().levels
     seen = tuple(sorted(seen_concepts()[:CLASSES]))
     return {"seen": seen} | {f"l{number}": levels.ids(number) for number in levels.numbers}

@@ -1,7 +1,7 @@
 """Concept generalization of a user's backbones, trained on ImageNet-1K, on the drawings.
 
-Nothing is made for the purpose: drawings are images in memory, features come from the extraction that `unseen extract`
-runs, shard by shard, and the raw pixels are a backbone like the others.
+This uses the ordinary code: drawings are images in memory, features come from the same sharded extraction as in `unseen
+extract`, and the raw pixels are a backbone like the others.
 """
 
 import json
@@ -42,9 +42,9 @@ from unseen.runs.setup import Extraction, ProtocolUsed
 from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
 
 DRAWINGS = {"train": TRAINING_DRAWINGS, "test": 100 - TRAINING_DRAWINGS}
-"""Drawings of a concept, by split."""
+"""Drawings per concept, by split."""
 PIXELS = "pixels"
-SHARD_ROWS = 300  # some seconds' work
+SHARD_ROWS = 300  # takes some seconds
 TIMED = 32  # images
 NOTICE = (
     "The scores are about drawings: they are not to be set beside those of ImageNet-CoG. Seen are concepts of "
@@ -64,7 +64,7 @@ class Ink(nn.Module):
 
 @lru_cache(maxsize=1)
 def find_backbone(name: str) -> Backbone:
-    """The backbone of that id, where features are computed; the last one is kept."""
+    """The backbone with this id, on the device where features are computed; the last one is cached."""
     if name != PIXELS:
         return load_backbone(name, device=_settings().device)
     transform = Transform(28, resize=None, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))
@@ -73,7 +73,7 @@ def find_backbone(name: str) -> Backbone:
 
 
 def with_pixels(names: Sequence[str]) -> list[str]:
-    """The backbones of a run: those given, and the pixels to compare with."""
+    """The backbones of a run: those given, and the pixels for comparison."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise UserError(f"{twice}: this backbone is given twice")
@@ -81,12 +81,12 @@ def with_pixels(names: Sequence[str]) -> list[str]:
 
 
 def _settings() -> Settings:
-    """Single precision everywhere, so that a GPU changes no more than the time."""
+    """Single precision on every device, so that a GPU only changes the time."""
     return Settings(device=default_device().type, workers=0, shard_rows=SHARD_ROWS)
 
 
 def missing_features(folder: Path, specs: Sequence[Spec]) -> list[Part]:
-    """The features that `folder` lacks, or has of other weights."""
+    """The features that `folder` lacks, or has only for other weights."""
     parts = [(spec, domain, split) for spec in specs for domain in imagenet_domains() for split in DRAWINGS]
     return [
         (spec.id, domain, split)
@@ -96,13 +96,13 @@ def missing_features(folder: Path, specs: Sequence[Spec]) -> list[Part]:
 
 
 def _is_there(folder: Path, beginning: str, described: dict[str, Any]) -> bool:
-    """Whether one of the stores whose names begin so is of the backbone described."""
+    """Whether one of the stores with this name prefix belongs to the given backbone."""
     places = (manifest.parent for manifest in folder.glob(f"{beginning}*/{MANIFEST}"))
     return any(read_store(place).provenance.get("backbone") == described for place in places)
 
 
 def extract_missing(folder: Path, parts: Sequence[Part], *, workers: int) -> Iterator[Part]:
-    """Extract features, a process each, and pass on each set as it is done."""
+    """Extract features, one process each, and yield each set when it is done."""
     yield from each(partial(_extract, folder), parts, workers=1 if on_gpu() else workers)
 
 
@@ -111,11 +111,11 @@ def _extract(folder: Path, part: Part) -> None:
 
 
 def _store(folder: Path, part: Part) -> Path:
-    """Where the features are; they are extracted if they are not there."""
+    """The folder of the features, which are extracted if missing."""
     name, domain, split = part
     wnids = imagenet_domains()[domain]
     images, labels = drawings(wnids, split)
-    # Extraction looks at 16 images of a split: what all of them show has to be in their names.
+    # Extraction fingerprints only 16 images of a split, so the contents of all of them must be in their names.
     ids = [f"{data_hash()[:16]}/{wnids[label]}/{split}-{i:04d}" for i, label in enumerate(labels)]
     source = array_images(on_paper(images), [wnids[label] for label in labels], ids)
     [place] = extract(source, whole(source, split), split, [find_backbone(name)], folder / domain, _settings())
@@ -123,7 +123,7 @@ def _store(folder: Path, part: Part) -> Path:
 
 
 def plan_imagenet(form: Form, folder: Path, specs: Sequence[Spec]) -> tuple[list[LogisticJob], list[FeaturePair]]:
-    """The jobs of a run and the features they need, read from where `extract_missing` left them."""
+    """The jobs of a run and the features they need, read from where `extract_missing` wrote them."""
     pairs = []
     for spec in specs:
         for domain in imagenet_domains():
@@ -134,7 +134,7 @@ def plan_imagenet(form: Form, folder: Path, specs: Sequence[Spec]) -> tuple[list
 
 
 def estimate_imagenet(form: Form, folder: Path, specs: Sequence[Spec], parts: Sequence[Part], workers: int) -> float:
-    """Seconds for the missing features and all probes, from the speed of a batch and of a short probe here."""
+    """Estimated seconds for the missing features and all probes, from timing a batch and a short probe here."""
     extraction, pairs = 0.0, list[FeaturePair]()
     for spec in specs:
         images = sum(CLASSES * DRAWINGS[split] for name, _, split in parts if name == spec.id)
@@ -146,7 +146,7 @@ def estimate_imagenet(form: Form, folder: Path, specs: Sequence[Spec], parts: Se
 
 
 def _seconds_an_image(backbone: Backbone) -> float:
-    """On one thread, or on the GPU."""
+    """Seconds per image on one thread, or on the GPU."""
     size, device = backbone.spec.transform.size, _settings().device
     backbone.module.to(memory_format=torch.channels_last)
     pixels = torch.zeros(TIMED, size, size, 3, dtype=torch.uint8, device=device)
@@ -154,7 +154,7 @@ def _seconds_an_image(backbone: Backbone) -> float:
     torch.set_num_threads(1)
     try:
         with torch.inference_mode():
-            for _ in range(2):  # the first is slow
+            for _ in range(2):  # the first batch is slow
                 start = time.perf_counter()
                 features(backbone, pixels, "single").cpu()
                 seconds = time.perf_counter() - start
@@ -164,7 +164,7 @@ def _seconds_an_image(backbone: Backbone) -> float:
 
 
 def imagenet_run_data(form: Form, specs: Sequence[Spec]) -> RunData:
-    """What the report shows beside the scores."""
+    """Everything the report shows besides the scores."""
     built = imagenet_levels()
     left = len(concepts()) - len(under_seen())
     below = Step("drop what lies under seen concepts", len(under_seen()), left)

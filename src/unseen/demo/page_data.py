@@ -1,4 +1,4 @@
-"""What a report shows of drawings, whichever backbones were probed on them."""
+"""What a report shows about drawings, for any backbones."""
 
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -25,16 +25,16 @@ def shown_domains(domains: Mapping[str, tuple[str, ...]], built: Built) -> list[
 
 
 def shown_steps(built: Built, before: Sequence[Step] = ()) -> list[Step]:
-    """What each rule left of the categories; `before` has what was done before levels were built."""
+    """Number of categories left by each rule; `before` contains the steps before levels were built."""
     start = Step("start from the categories of drawings that are WordNet concepts", 0, len(concepts()))
     return [start, *before, *[Step(step.rule, len(step.removed), step.left) for step in built.selection.steps]]
 
 
 def remarks(seen: str) -> dict[str, str]:
-    """Where the drawings come from; `seen` says what the seen concepts are."""
+    """The origin of the drawings; `seen` describes the seen concepts."""
     return {
         "seen concepts": seen,
-        "images": "100 drawings a concept, 80 to train and 20 to test",
+        "images": "100 drawings per concept, 80 for training and 20 for testing",
         "source of the images": "the Quick, Draw! data set by Google, CC BY 4.0",
         "data": f"drawings.npz, SHA-256 {data_hash()}",
     }

@@ -33,7 +33,7 @@ def prepare_demo(folder: Path, form: Form, workers: int, watch: Watch) -> Prepar
 def prepare_given(
     backbones: Sequence[str], folder: Path, form: Form, workers: int, watch: Watch
 ) -> Prepared[LogisticJob]:
-    """Backbones that were trained on ImageNet-1K, by their ids, on drawings of concepts they have and have not seen."""
+    """Backbones trained on ImageNet-1K, given by id, on drawings of concepts they have and have not seen."""
     from unseen.demo.imagenet_levels import imagenet_levels
     from unseen.demo.imagenet_study import (
         estimate_imagenet,

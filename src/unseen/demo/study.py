@@ -1,4 +1,4 @@
-"""The demo's run: features of every backbone on every domain, probes, and what the report says about them."""
+"""The demo's run: features of every backbone on every domain, probes, and the data of the report."""
 
 import json
 import time
@@ -29,7 +29,7 @@ NOT_IMAGENET = "The scores are about drawings and tiny networks: they are not to
 
 
 def missing_features(folder: Path) -> list[tuple[str, str, str]]:
-    """(backbone, domain, split) of the features that `folder` lacks, or has of other weights or data."""
+    """(backbone, domain, split) of the features that `folder` lacks, or has only for other weights or data."""
     wanted = [
         (backbone, domain, split) for backbone in BACKBONES for domain in domains() for split in ("train", "test")
     ]
@@ -41,7 +41,7 @@ def missing_features(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def extract_missing(folder: Path, *, workers: int) -> Iterator[tuple[str, str, str]]:
-    """Extract those features and pass on each set as it is done."""
+    """Extract those features and yield each set when it is done."""
     yield from each(partial(_extract_one, folder), missing_features(folder), workers=workers)
 
 
@@ -72,7 +72,7 @@ def _extract_one(folder: Path, which: tuple[str, str, str]) -> None:
 
 
 def feature_pairs(folder: Path) -> list[FeaturePair]:
-    """The pairs of features of all backbones and domains, read from where `extract_missing` left them."""
+    """The pairs of features of all backbones and domains, read from where `extract_missing` wrote them."""
     pairs = []
     for backbone in BACKBONES:
         for domain in domains():
@@ -91,7 +91,7 @@ def plan_demo(form: Form, folder: Path) -> tuple[list[LogisticJob], list[Feature
 
 
 def estimate_demo(form: Form, folder: Path, workers: int) -> float:
-    """Seconds for all that a fresh run has to do, from the speed of a batch and of a short probe on this machine."""
+    """Estimated seconds for a fresh run, from timing a batch and a short probe on this machine."""
     images, _ = drawings(domains()["seen"], "test")
     network, batch = BACKBONES[0], images[:100]
     list(extract(network, batch))
@@ -105,12 +105,12 @@ def estimate_demo(form: Form, folder: Path, workers: int) -> float:
         for domain in domains()
     ]
     jobs = plan("concepts", pairs, form.protocol, form.shots, form.seeds)
-    # Extraction is timed with all cores at work, so it is not divided among workers as the probes are.
+    # Extraction is timed with all cores at work, so it is not divided among workers like the probes.
     return count * each_image + estimate(jobs, pairs, folder, Means(workers))
 
 
 def demo_run_data(form: Form) -> RunData:
-    """What the report shows beside the scores."""
+    """Everything the report shows besides the scores."""
     built = demo_levels()
     seen = f"{len(seen_concepts())} for training the backbones, {CLASSES} of them probed"
     return RunData(

@@ -36,20 +36,22 @@ from unseen.images.drawings import TRAINING_DRAWINGS, seen_concepts
 
 @dataclass(frozen=True)
 class Augmentation:
-    """How far a drawing is changed at random; every amount is drawn evenly from its range, anew for each drawing."""
+    """Random changes of a drawing; every amount is drawn uniformly from its range, independently for each drawing."""
 
     rotation: float = 15.0  # degrees, either way
     shear: float = 0.15  # either way
     scale: tuple[float, float] = (0.8, 1.15)
     aspect: float = 0.15  # log of width over height, either way
     shift: float = 2.0  # pixels, either way
-    elastic: float = 1.5  # pixels a point of a 4×4 grid moves, either way; the points between follow smoothly
+    elastic: float = (
+        1.5  # pixels by which each point of a 4×4 grid moves, either way; points in between are interpolated
+    )
     thin: float = 0.2  # share of the way to the drawing eroded by one pixel
     thick: float = 0.6  # share of the way to the drawing dilated by one pixel
     ink: tuple[float, float] = (1.0, 1.5)  # factor on the ink, which stays within [0, 1]
-    cutout: float = 0.5  # how often a square is blanked
+    cutout: float = 0.5  # probability that a square is blanked
     cutout_side: tuple[float, float] = (5.0, 11.0)  # pixels
-    flip: bool = True  # left to right, half the time
+    flip: bool = True  # horizontal flip, half the time
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class Recipe:
     method: str  # "supervised" or "simclr"
     epochs: int
     batch: int
-    rate: float = 4e-3  # AdamW's learning rate at its highest
-    decay: float = 0.05  # AdamW's weight decay, on weights of more than one axis
+    rate: float = 4e-3  # peak learning rate of AdamW
+    decay: float = 0.05  # weight decay of AdamW, on weights with more than one axis
     smoothing: float = 0.0  # label smoothing (supervised)
     mixup: float = 0.0  # both parameters of mixup's beta distribution; 0: no mixup (supervised)
     temperature: float = 0.2  # (simclr)
@@ -75,7 +77,9 @@ RECIPES = {
 
 
 def augment(images: Tensor, how: Augmentation, generator: torch.Generator) -> Tensor:
-    """The images, (n, 1, side, side), each changed at random: bent, moved, redrawn with another pen, partly blanked."""
+    """The images, (n, 1, side, side), each randomly deformed, moved, redrawn with another pen width, and partly
+    blanked.
+    """
     count, device = len(images), images.device
 
     def uniform(low: float, high: float, *shape: int) -> Tensor:
@@ -125,7 +129,7 @@ def projector() -> nn.Module:
 
 
 def fit(network: TinyCNN, images: Tensor, labels: Tensor, recipe: Recipe, generator: torch.Generator) -> list[float]:
-    """Train the network by the recipe, on the device where the images lie; return the mean loss of each epoch."""
+    """Train the network by the recipe, on the device of the images; return the mean loss of each epoch."""
     device, count = images.device, len(images)
     images = centre(images)
     supervised = recipe.method == "supervised"
@@ -151,7 +155,7 @@ def fit(network: TinyCNN, images: Tensor, labels: Tensor, recipe: Recipe, genera
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
     optimizer = torch.optim.AdamW(groups, lr=recipe.rate, fused=device.type == "cuda")
-    size = min(recipe.batch, count)  # a last, smaller batch is left out
+    size = min(recipe.batch, count)  # a smaller last batch is skipped
     steps = recipe.epochs * (count // size)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, recipe.rate, total_steps=steps, pct_start=0.05, cycle_momentum=False, final_div_factor=1e3
@@ -176,14 +180,14 @@ def fit(network: TinyCNN, images: Tensor, labels: Tensor, recipe: Recipe, genera
 
 
 def seen_images(count: int = TRAINING_DRAWINGS) -> tuple[Tensor, Tensor]:
-    """The first drawings of every seen concept, (n, 1, side, side) in [0, 1], and their labels, 0 for the first one."""
+    """The training drawings of every seen concept, (n, 1, side, side) in [0, 1], and their labels, from 0."""
     images, labels = drawings(seen_concepts(), "train")
     kept = np.arange(len(images)) % TRAINING_DRAWINGS < count
     return torch.from_numpy(images[kept][:, None]).float() / 255, torch.from_numpy(labels[kept])
 
 
 def settle_norms(network: TinyCNN, images: Tensor) -> None:
-    """Set the network's BatchNorm statistics to those of the images, its weights left as they are."""
+    """Set the network's BatchNorm statistics to those of the images, with its weights unchanged."""
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     for norm in norms:
         norm.reset_running_stats()
@@ -199,10 +203,10 @@ def settle_norms(network: TinyCNN, images: Tensor) -> None:
 
 
 def save(network: TinyCNN, path: Path, about: dict[str, Any]) -> None:
-    """Store the network's weights as 16-bit floats, and the facts about them as JSON under the metadata's one key."""
+    """Store the network's weights as 16-bit floats, with the facts about them as JSON under a single metadata key."""
     tensors = {name: (t.half() if t.is_floating_point() else t).cpu() for name, t in network.state_dict().items()}
     tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    save_file(tensors, path, {"training": json.dumps(about)})  # of several keys, the order in the file would vary
+    save_file(tensors, path, {"training": json.dumps(about)})  # with several keys, their order in the file would vary
 
 
 def main() -> None:

@@ -1,1 +1,1 @@
-"""Features of images: what they are, where they are kept, which files they are read from."""
+"""Features of images: their data structures, storage, extraction and file formats."""

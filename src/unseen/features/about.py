@@ -1,7 +1,7 @@
-"""What a feature store says of itself, field by field.
+"""The provenance of a feature store, field by field.
 
-Stores of `unseen extract` say all of it. Those of the demo, of other tools and of older versions say less: a field that
-a store does not have is None here, and whoever reads it says so or leaves it out.
+Stores written by `unseen extract` have all fields. Those of the demo, of other tools and of older versions have fewer;
+a missing field is None here, and readers report it or leave it out.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BackboneAbout:
-    """What is known of the backbone; fields as in `unseen.backbones.backbone.Spec`.
+    """Provenance of the backbone; fields as in `unseen.backbones.backbone.Spec`.
 
     Attributes:
-        id: its id, or its name where it has none.
+        id: its id, or its name if it has none.
     """
 
     id: str | None = None
@@ -35,7 +35,7 @@ class BackboneAbout:
 
     @staticmethod
     def of(spec: "Spec") -> "BackboneAbout":
-        """Everything, from a backbone's specification."""
+        """All fields, from a backbone's specification."""
         return BackboneAbout(**{field.name: getattr(spec, field.name) for field in fields(BackboneAbout)})
 
 
@@ -44,7 +44,7 @@ class DamagedImage:
     """An image that could not be decoded and was left out.
 
     Attributes:
-        label: its class, where the store says it.
+        label: its class, if the store records it.
     """
 
     id: str
@@ -54,13 +54,13 @@ class DamagedImage:
 
 @dataclass(frozen=True)
 class StoreAbout:
-    """What is known of a store.
+    """Provenance of a store.
 
     Attributes:
-        backbone: None where the store says nothing of it.
-        name: what the backbone was called, where it was given a name.
+        backbone: None if the store does not record it.
+        name: name of the backbone, if one was given.
         decode: what decoded JPEGs: "cpu" or "gpu".
-        key: of everything that decides the features; files, and stores that were not extracted, have none.
+        key: hash of everything that determines the features; None for files and for stores that were not extracted.
     """
 
     backbone: BackboneAbout | None = None
@@ -75,7 +75,7 @@ class StoreAbout:
 
     @staticmethod
     def of(provenance: Mapping[str, Any]) -> "StoreAbout":
-        """From the provenance in a store's manifest."""
+        """Read the provenance in a store's manifest."""
         where = "what a feature store says of itself"
         backbone, source = provenance.get("backbone"), provenance.get("source")
         split = provenance.get("split") or (source.get("split") if isinstance(source, Mapping) else None)
@@ -89,7 +89,7 @@ class StoreAbout:
 
 
 def typed_known(record: Mapping[str, Any], cls: type, where: str) -> dict[str, Any]:
-    """The values of some fields of a dataclass, each of the type that it must have."""
+    """The values of some fields of a dataclass, each checked for its type."""
     hints = get_type_hints(cls)
     return {name: typed(value, hints[name], f"{where}, {name}", defaults=True) for name, value in record.items()}
 
@@ -105,11 +105,11 @@ def _backbone(record: Mapping[str, Any], where: str) -> BackboneAbout:
 
 
 def _transform(record: object) -> Transform | None:
-    """A transform, if it is told field by field and not in words."""
+    """A transform, if it is given field by field and not as text."""
     if not (isinstance(record, Mapping) and {"size", "resize"} <= record.keys()):
         return None
     try:
-        found: Transform = typed(dict(record), Transform, "a transform", defaults=True)
+        transform: Transform = typed(dict(record), Transform, "a transform", defaults=True)
     except UserError:
         return None
-    return found
+    return transform

@@ -1,7 +1,7 @@
-"""Images decoded in other processes, a batch at a time, in order.
+"""Images decoded in worker processes, batch by batch and in order.
 
 A worker decodes a whole batch into one block of shared memory, as bytes: nothing is copied image by image, and four
-times less is moved than with normalised numbers, which the device makes much faster than a worker.
+times less data is moved than with normalised floats, which the device computes much faster than a worker.
 """
 
 import gc
@@ -28,15 +28,16 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch.utils.data import DataLoader
 
-AHEAD = 2  # batches that each worker has ready or under way
+AHEAD = 2  # batches that each worker has ready or in progress
 PIXELS_AT_ONCE = 1 << 26
-"""Of images that a GPU decodes at once: a third of a gigabyte, and as much again in several forms. Larger ones are
-decoded here."""
-# Where processes are spawned (in a worker that was spawned itself, or from Python 3.14 on), each decoder would import
-# PyTorch again: a minute for sixteen of them. What decoders do needs none of the threads that forking leaves behind.
+"""Bytes of images that a GPU decodes at once: a third of a gigabyte, and as much again for intermediate forms. Larger
+images are decoded on the CPU.
+"""
+# With the spawn method (in a worker that was spawned itself, or from Python 3.14), each decoder would import
+# PyTorch again: a minute for sixteen of them. Decoding uses none of the threads that a fork does not copy.
 START = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
-# As PyTorch says it: a worker that the system ended, or one that got no shared memory. An error of a worker's own code
-# is told otherwise ("DataLoader worker process 0").
+# PyTorch's messages for a worker that the system killed, or one without shared memory. An error in the worker's
+# own code has another message ("DataLoader worker process 0").
 DEATH = re.compile(r"DataLoader worker \(pid|shared memory")
 DIED = (
     "a process that decodes images died, most likely for want of memory or of shared memory (docker run --shm-size=8g "
@@ -46,7 +47,7 @@ DIED = (
 
 @dataclass(frozen=True)
 class Piece:
-    """A batch to decode: images at the places `start` to `stop`, all of one shard, once for each geometry."""
+    """A batch to decode: images at the positions `start` to `stop`, all of one shard, once for each geometry."""
 
     shard: int
     start: int
@@ -55,12 +56,12 @@ class Piece:
 
 
 class Encoded(NamedTuple):
-    """JPEGs of a batch, one after the other.
+    """JPEG files of a batch, concatenated.
 
     Attributes:
         files: all their bytes.
-        listed: (n, 7) the place of each among the images, where it begins and how many bytes it has, width and height,
-            and how many pixels one number of chroma is for, along rows and along columns.
+        listed: (n, 7) for each: its position among the images, offset and size in bytes, width and height, and pixels
+            per chroma sample along rows and along columns.
     """
 
     files: "Tensor"
@@ -68,14 +69,14 @@ class Encoded(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A piece decoded; a tuple, because what PyTorch moves to page-locked memory has to be one.
+    """A decoded piece; a tuple, because PyTorch only moves tuples to page-locked memory.
 
     Attributes:
         pixels: (b, size, size, 3) bytes by geometry, without the damaged images.
-        proportions: (b,) width : height of the images by geometry, for those that squash them.
-        damaged: place and reason of the images that are left out, by geometry.
-        unreadable: why the images could not be got at all; then there are no pixels.
-        encoded: the images that are still to be decoded, on a GPU; `pixels` then has the others alone.
+        proportions: (b,) width : height of the images, for geometries that squash them.
+        damaged: position and reason of each image left out, by geometry.
+        unreadable: why the images could not be read at all; there are then no pixels.
+        encoded: images still to be decoded on a GPU; `pixels` then contains only the others.
     """
 
     piece: Piece
@@ -87,18 +88,18 @@ class Batch(NamedTuple):
 
 
 def geometry(transform: Transform) -> Transform:
-    """The part of a transform that is done in workers: transforms that share it share their pixels."""
+    """The part of a transform computed in workers: transforms that share it share their pixels."""
     return replace(transform, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0), channels="RGB")
 
 
 @dataclass(frozen=True, eq=False)
 class Decoder:
-    """Decodes pieces by their number, in whatever process it finds itself.
+    """Decodes pieces by index, in any process.
 
     Attributes:
-        numbers: where in the source the image at each place is.
-        fast, exif: as in `decode`.
-        jpegs: leave the plain JPEGs encoded, for a GPU that decodes them.
+        numbers: index in the source of the image at each position.
+        fast, exif: see `decode`.
+        jpegs: leave plain JPEGs encoded, for a GPU to decode.
     """
 
     source: ImageSource
@@ -112,7 +113,7 @@ class Decoder:
         return len(self.pieces)
 
     def __getitem__(self, number: int) -> Batch:
-        """A batch. Errors are values, as raising them from a worker would bury their sentence in a traceback."""
+        """A batch. Errors are returned as values, since an exception from a worker would be buried in a traceback."""
         import torch
 
         piece = self.pieces[number]
@@ -127,7 +128,7 @@ class Decoder:
             return Batch(piece, {}, {}, {}, str(error))
 
     def _decoded(self, piece: Piece, images: Iterable[tuple[int, Image]], count: int, shared: bool) -> Batch:
-        """Some images of a piece, at most so many, decoded here."""
+        """Some images of a piece, up to a maximum number, decoded in this process."""
         import torch
 
         pixels = {shape: _block(count, shape.size, shared) for shape in piece.geometries}
@@ -149,7 +150,7 @@ class Decoder:
     def _sorted(
         self, piece: Piece, images: Iterable[tuple[int, Image]]
     ) -> tuple[list[tuple[int, bytes, JpegHeader]], list[tuple[int, Image]]]:
-        """Place, file and header of the plain JPEGs, and place and content of the others."""
+        """Position, file and header of the plain JPEGs, and position and contents of the others."""
         jpegs, others = [], []
         resizable = all(shape.interpolation in SUPPORTS for shape in piece.geometries)
         for place, image in images:
@@ -182,10 +183,10 @@ def _block(images: int, size: int, shared: bool) -> "Tensor":
 
 
 def decoded(decoder: Decoder, *, workers: int, device: "torch.device") -> Generator[Batch, None, None]:
-    """The batches of a decoder in order of its pieces, in page-locked memory where the device is a GPU.
+    """The batches of a decoder in the order of its pieces, in page-locked memory if the device is a GPU.
 
     Args:
-        workers: processes; 0 decodes in this one.
+        workers: number of processes; 0 decodes in this one.
     """
     from torch.utils.data import DataLoader
 
@@ -204,10 +205,10 @@ def decoded(decoder: Decoder, *, workers: int, device: "torch.device") -> Genera
 
 
 def _started(loader: "DataLoader[Any]") -> Iterator[Batch]:
-    """What a loader gives, its processes begun.
+    """Iterator of a loader with its processes started.
 
-    Copies of this process must not collect its garbage: to free an event or a stream of a GPU ends a process that has
-    not set the GPU up itself.
+    Forked copies of this process must not run its garbage collector: freeing a CUDA event or stream crashes a process
+    that has not initialised CUDA itself.
     """
     gc.freeze()
     try:
@@ -218,21 +219,21 @@ def _started(loader: "DataLoader[Any]") -> Iterator[Batch]:
 
 @contextmanager
 def dead_workers_named() -> Iterator[None]:
-    """Turns the death of a worker into one sentence.
+    """Turns the death of a worker into a one-sentence error.
 
-    PyTorch raises it wherever the main thread happens to be, so it has to be around what is done with batches too.
+    PyTorch raises it at any point in the main thread, so this context must also cover the code that uses batches.
     """
     try:
         yield
-    except (RuntimeError, ConnectionError, EOFError) as error:  # the latter two where it died while it sent a batch
-        # A broken pipe is that of our output, whose reader has gone: workers are never written to by one.
+    except (RuntimeError, ConnectionError, EOFError) as error:  # the last two if the worker died while sending a batch
+        # A BrokenPipeError concerns our output, whose reader has exited: nothing is written to workers through pipes.
         if isinstance(error, BrokenPipeError) or (isinstance(error, RuntimeError) and not is_dead_worker(error)):
             raise
         raise UserError(DIED) from None
 
 
 def is_dead_worker(error: RuntimeError) -> bool:
-    """Whether PyTorch says by it that a worker has died."""
+    """Whether PyTorch's exception reports a dead worker."""
     return DEATH.search(str(error)) is not None
 
 

@@ -1,4 +1,4 @@
-"""The features that a job works on, found by their content hashes; vectors with the same classes in one order."""
+"""The features of a job, found by content hash; the splits share one list of classes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from unseen.features.features import Features
 
 
 class Stored(Protocol):
-    """Features of some images, of any shape and with any labels; `Features` are vectors with a class each."""
+    """Features of images, of any shape and with any labels; `Features` are vectors with one class each."""
 
     @property
     def provenance(self) -> Mapping[str, Any]: ...
@@ -30,7 +30,7 @@ def load_parts(hashes: Sequence[str], places: Mapping[str, str], load: Callable[
     """The features of training, test or other images.
 
     Args:
-        hashes: of their content.
+        hashes: their content hashes.
         places: content hash → file or folder.
         load: reads such a place.
     """
@@ -38,7 +38,7 @@ def load_parts(hashes: Sequence[str], places: Mapping[str, str], load: Callable[
 
 
 def load_unchanged(content_hash: str, place: str, load: Callable[[Path], S]) -> S:
-    """Features whose content must be what the job was planned with."""
+    """Features that must still have the content hash the job was planned with."""
     features = load(Path(place))
     if features.provenance.get("content_hash") != content_hash:
         raise UserError(f"{place}: changed since this run was planned; run it again")
@@ -46,7 +46,7 @@ def load_unchanged(content_hash: str, place: str, load: Callable[[Path], S]) -> 
 
 
 def align_splits(parts: Sequence[Features], where: str) -> tuple[Features, ...]:
-    """The same features with labels that are indices into one list of classes, those that any part has, sorted."""
+    """The same features with labels as indices into one sorted list of all classes that occur in any split."""
     dimensions = {part.dimension for part in parts}
     if len(dimensions) > 1:
         raise UserError(f"{where}: features of {' and '.join(map(str, sorted(dimensions)))} dimensions")

@@ -1,4 +1,4 @@
-"""Going through all bytes of features on request, whatever was noted of them."""
+"""A full check of feature files on request, regardless of earlier checks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from unseen.features.readers import SUFFIXES, read_features
 from unseen.features.store import MANIFEST
 
 OWN = ("train", "test")
-"""What features of a user's own are called in the folder of a domain."""
+"""File names of a user's own features in the folder of a domain."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a full pass says of a store or file.
+    """Result of the full check of a store or file.
 
     Attributes:
-        rows: how many it has; 0 where it cannot be read.
-        problem: a sentence; empty where all is well.
+        rows: number of rows; 0 if it cannot be read.
+        problem: a sentence; empty if nothing is wrong.
     """
 
     place: Path
@@ -27,7 +27,7 @@ class Verdict:
 
 
 def features_below(path: Path) -> list[Path]:
-    """A store or file itself, or the stores and the files called `train` and `test` anywhere below a folder."""
+    """The store or file at a path, or all stores and files named `train` and `test` below a folder."""
     if not path.exists():
         raise UserError(f"{path}: no such file or folder")
     if path.is_file() or (path / MANIFEST).is_file():
@@ -35,12 +35,12 @@ def features_below(path: Path) -> list[Path]:
     stores = [manifest.parent for manifest in path.rglob(MANIFEST)]
     files = [file for name in OWN for suffix in SUFFIXES for file in path.rglob(name + suffix) if file.is_file()]
     if not stores and not files:
-        raise UserError(f"{path}: no features in it or below it")
+        raise UserError(f"{path}: contains no features")
     return sorted(stores + files)
 
 
 def check_again(path: Path) -> Iterator[Verdict]:
-    """Compare every byte of features at or below a path with its hash, one verdict for each store or file."""
+    """Compare every byte of features at or below a path with its hash; one verdict per store or file."""
     for place in features_below(path):
         try:
             noted = read_features(place)

@@ -1,16 +1,16 @@
-"""What was found when the bytes of features were last gone through, kept so that it need not be done again.
+"""Cached results of checking the bytes of features, so that the check need not be repeated.
 
-A store has it in its folder, a user's own file beside it:
+A store has a note in its folder, a user's own file has one beside it:
 
     checked.json                   in a store
-    train.npz.unseen-checked       beside train.npz; in the user's cache where nothing can be written there
+    train.npz.unseen-checked       beside train.npz; in the user's cache if that folder is not writable
 
-It names the files, each with its size, the time of its last change and a hash of its first and last bytes. Where all of
-these are as they were, the content is taken to be what it was; where any differs, as after a copy that does not keep
-times, everything is gone through again. So a change is missed only where it keeps size, time and both ends of a file:
-`unseen doctor --check-features` goes through everything whatever is noted.
+The note names the files, each with its size, modification time and a hash of its first and last bytes. If all of these
+are unchanged, the content is assumed to be unchanged; if any differs, for example after a copy that does not preserve
+times, all bytes are checked again. A change is therefore missed only if it preserves the size, the time and both ends
+of a file: `unseen doctor --check-features` always checks everything.
 
-A note is written whole or not at all, after the pass, and only about files that did not change during it.
+A note is written atomically after the check, and only for files that did not change during it.
 """
 
 import hashlib
@@ -28,21 +28,23 @@ FORMAT = 1
 IN_STORE = "checked.json"
 SUFFIX = ".unseen-checked"
 ENDS = 4096
-"""Bytes at either end of a file that are compared."""
+"""Bytes compared at each end of a file."""
 WORTH_KEEPING = 1 << 24
-"""Bytes of features from which on a note is kept; smaller ones are gone through in hundredths of a second."""
+"""Size of features in bytes from which a note is kept; smaller ones are checked within hundredths of a second."""
 COARSE, FINE = 2_000_000_000, 50_000_000
-"""Nanoseconds within which two changes of a file may have the same time: where times are whole seconds, and else."""
+"""Nanoseconds within which two changes of a file may have the same timestamp: for whole-second timestamps, and
+otherwise.
+"""
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """By what a change of a file is known.
+    """The properties by which a change of a file is detected.
 
     Attributes:
-        changed: nanoseconds.
+        changed: modification time in nanoseconds.
         ends: hash of the first and the last bytes.
     """
 
@@ -55,7 +57,7 @@ class Stamp:
     def of(cls, path: Path) -> "Stamp":
         try:
             with path.open("rb") as file:
-                state = os.fstat(file.fileno())  # of the open file: a network file system asks its server then
+                state = os.fstat(file.fileno())  # stat of the open file: network file systems then ask their server
                 digest = hashlib.sha256(file.read(ENDS))
                 file.seek(max(state.st_size - ENDS, 0))
                 digest.update(file.read(ENDS))
@@ -64,17 +66,17 @@ class Stamp:
         return cls(path.name, state.st_size, state.st_mtime_ns, digest.hexdigest()[:16])
 
     def settled(self, now: int) -> bool:
-        """Whether a change from now on would have another time of change than the last one has."""
+        """Whether a change from now on would get a later timestamp than the last change."""
         return abs(now - self.changed) > (COARSE if self.changed % 1_000_000_000 == 0 else FINE)
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What going through features found.
+    """Result of checking features.
 
     Attributes:
-        content_hash: of all of them.
-        zero_rows: numbers of the rows that are all zeros. No row has values that are not finite.
+        content_hash: hash of all features.
+        zero_rows: indices of rows that are all zeros. All rows are finite.
     """
 
     content_hash: str
@@ -86,20 +88,22 @@ def stamps_of(files: Sequence[Path]) -> tuple[Stamp, ...]:
 
 
 def recall(place: Path, stamps: Sequence[Stamp]) -> Checked | None:
-    """What is noted of the features at a place; None where nothing is, or it is about other files than these."""
+    """The noted result for the features at a place; None if there is no note, or it is about a different state of the
+    files.
+    """
     for path in _note_paths(place):
         try:
             note = json.loads(path.read_text(encoding="utf-8"))
-            found = Checked(str(note["content_hash"]), tuple(map(int, note["zero_rows"])))
+            checked = Checked(str(note["content_hash"]), tuple(map(int, note["zero_rows"])))
             if note["format"] == FORMAT and note["files"] == [list(astuple(stamp)) for stamp in stamps]:
-                return found
+                return checked
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue  # a note that cannot be read says nothing
+            continue  # an unreadable note is ignored
     return None
 
 
 def remember(place: Path, stamps: Sequence[Stamp], checked: Checked) -> Path | None:
-    """Keep what was found; the note's path, or None where it cannot be written or is not worth it."""
+    """Store a result; returns the path of the note, or None if it cannot be written or the features are small."""
     if sum(stamp.size for stamp in stamps) < WORTH_KEEPING:
         return None
     note = {
@@ -121,13 +125,13 @@ def remember(place: Path, stamps: Sequence[Stamp], checked: Checked) -> Path | N
 def checked_once(
     place: Path, files: Sequence[Path], check: Callable[[], Checked], *, again: bool = False, tell: Tell | None = None
 ) -> Checked:
-    """What is noted of features, or else what `check` finds when it goes through them now, which is noted.
+    """The noted result for features, or else the result of running `check` now, which is then noted.
 
     Args:
         place: the store or file.
-        files: all that has their bytes.
-        again: go through them whatever is noted.
-        tell: told in a sentence that they were gone through, where that took time.
+        files: all files with their bytes.
+        again: run the check regardless of the note.
+        tell: called with a sentence if the check took time.
     """
     started, stamps = time.time_ns(), stamps_of(files)
     noted = None if again else recall(place, stamps)
@@ -135,18 +139,20 @@ def checked_once(
         return noted
     checked = check()
     if stamps_of(files) != stamps:
-        raise UserError(f"{place}: changed while it was read; run the command again when nobody writes to it")
+        raise UserError(f"{place}: changed while it was read; run the command again when no process writes to it")
     if all(stamp.settled(started) for stamp in stamps):
         path = remember(place, stamps, checked)
         size = sum(stamp.size for stamp in stamps)
         if tell and size >= WORTH_KEEPING:
-            kept = f"that is noted in {path}" if path else "no note can be kept, so every run does this"
+            kept = (
+                f"that is noted in {path}" if path else "the result cannot be stored, so every run repeats this check"
+            )
             tell(f"{place}: {size / 1e9:.2f} GB checked and hashed once; {kept}")
     return checked
 
 
 def _note_paths(place: Path) -> list[Path]:
-    """Where a note may be: with the features, or in the user's cache."""
+    """Possible paths of a note: with the features, or in the user's cache."""
     place = place.absolute()
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unseen"
     apart = f"{place.name}-{hashlib.sha256(str(place).encode()).hexdigest()[:12]}{SUFFIX}"

@@ -1,8 +1,8 @@
-"""From luma and chroma to RGB in libjpeg's whole numbers, so that the bytes are libjpeg's.
+"""Conversion from luma and chroma to RGB in libjpeg's integer arithmetic, so that the bytes equal libjpeg's.
 
-Chroma of half the width or of half the width and height is enlarged by a triangle filter (libjpeg's "fancy
-upsampling"): a new sample is ¾ of the one that it lies in and ¼ of the next one, along columns and along rows. Rounding
-alternates so that no shade is favoured. Beyond an edge, the edge goes on.
+Chroma at half the width, or at half the width and height, is upsampled by a triangle filter (libjpeg's "fancy
+upsampling"): a new sample is ¾ of the nearest sample and ¼ of the next nearest, along columns and along rows. Rounding
+alternates to avoid a bias. Edges are replicated.
 """
 
 import torch
@@ -14,16 +14,16 @@ from unseen.features.triton_there import use_triton
 # 65,536 times 1.402, 0.71414, 0.34414 and 1.772.
 RED_CR, GREEN_CR, GREEN_CB, BLUE_CB = 91881, 46802, 22554, 116130
 Sampling = tuple[int, int]
-"""Pixels for one number of chroma, along rows and along columns: (1, 1), (2, 1) or (2, 2)."""
+"""Pixels per chroma sample, along rows and along columns: (1, 1), (2, 1) or (2, 2)."""
 
 
 def rgb(luma: Tensor, chroma: Tensor, sizes: list[tuple[int, int]], sampling: Sampling, dtype: torch.dtype) -> Tensor:
-    """(n, h, 3, w) whole numbers of some type, from 0 to 255, of images that are together in blocks.
+    """(n, h, 3, w) integers from 0 to 255 in a given dtype, for images stored in one block.
 
     Args:
         luma: (n, h, w) bytes.
         chroma: (n, 2, h / v, w / u) bytes, rounded up.
-        sizes: width and height of each image; what is beyond is anything at all, here and in the result.
+        sizes: width and height of each image; values outside of an image are undefined, here and in the result.
     """
     n, height, width = luma.shape
     across, down = sampling
@@ -61,7 +61,7 @@ def _plain(luma: Tensor, chroma: Tensor, sides: Tensor, sampling: Sampling) -> T
 
 
 def _neighbours(length: int, sides: Tensor) -> tuple[Tensor, Tensor]:
-    """(length,) the sample that each new one lies in, and (n, length) the next one, no further than the edge."""
+    """(length,) index of the nearest sample for each new one, and (n, length) of the next, clamped to the edge."""
     places = torch.arange(length, device=sides.device)
     within = places // 2
     near = (within + places % 2 * 2 - 1).clamp_(min=0)
@@ -69,7 +69,7 @@ def _neighbours(length: int, sides: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _taken(values: Tensor, places: Tensor, side: int) -> Tensor:
-    """Values at places (n, length) along a side."""
+    """Values at indices (n, length) along a side."""
     shape = [len(places), 1, 1, 1]
     shape[side] = places.shape[1]
     wanted = [*values.shape]

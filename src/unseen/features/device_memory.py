@@ -1,4 +1,4 @@
-"""Memory of a GPU: how much of it may be used, and numbers sent to it without waiting."""
+"""GPU memory: how much may be used, and asynchronous copies to it."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -8,19 +8,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SPARE = 1 << 30
-"""Bytes of a GPU's memory left to others: the products' work space, scores."""
+"""Bytes of GPU memory left free, for work space of matrix products and for scores."""
 UNBOUNDED = 1 << 62
 MOST_AT_ONCE = 1024
-"""Images in a batch; more make no GPU faster."""
+"""Maximum number of images in a batch; more make no GPU faster."""
 CPU_PIXELS = 32 * 224 * 224
-"""Of all images in a batch on a CPU: larger blocks of memory are slower (`unseen.features.forward`)."""
+"""Maximum bytes of a batch on a CPU: larger blocks of memory are slower (`unseen.features.forward`)."""
 TRIED = 16
 
 
 def free_bytes(device: "torch.device") -> int:
-    """Bytes that may be used on a device; a CPU has no bound here.
+    """Bytes that may be used on a device; unlimited for a CPU.
 
-    PyTorch keeps what earlier work has given up, for itself: it is free to us, though not to the driver.
+    Memory that PyTorch's allocator has cached counts as free, although the driver reports it as used.
     """
     import torch
 
@@ -31,9 +31,9 @@ def free_bytes(device: "torch.device") -> int:
 
 
 def sent(values: "Tensor", device: "torch.device") -> "Tensor":
-    """Values on a device. A copy to a GPU is by way of page-locked memory, so that we need not wait until it is done.
+    """Values on a device. Copies to a GPU go through page-locked memory, so that this call does not wait for them.
 
-    PyTorch keeps that memory until the copy has left it.
+    PyTorch keeps the page-locked memory until the copy is complete.
     """
     if device.type != "cuda" or values.device.type != "cpu":
         return values.to(device)
@@ -41,16 +41,16 @@ def sent(values: "Tensor", device: "torch.device") -> "Tensor":
 
 
 def images_at_once(run: "Callable[[int], object]", size: int, device: "torch.device") -> int:
-    """How many images of a size to compute at once: as many as fit in the memory of a GPU, with room to spare.
+    """Number of images of a size to compute at once: as many as fit in GPU memory, with a margin.
 
     Args:
-        run: computes so many images; called twice on a GPU, to see what memory an image takes.
+        run: computes this many images; called twice on a GPU, to measure the memory per image.
     """
     import torch
 
     if device.type != "cuda":
         return max(1, min(MOST_AT_ONCE, CPU_PIXELS // size**2))
-    run(1)  # what the network and its kernels take once
+    run(1)  # one-time memory of the network and its kernels
     torch.cuda.synchronize(device)
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)

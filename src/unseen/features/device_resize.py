@@ -1,12 +1,12 @@
-"""Images of many sizes to squares of one size, by matrix products on a device: the same bytes as PIL's.
+"""Resizing images of many sizes to squares of one size, by matrix products on a device: the bytes equal PIL's.
 
-A weight of PIL's has 22 bits after the point. It is cut into a high and a low part of 12 bits at the most, and pixels
-have 8: products of such numbers, and sums of them up to 2²⁴, are exact in the 16-bit matrix products of a GPU, which
-add up in 32 bits, and in the 32-bit ones of a CPU. So rounding at the end is PIL's rounding, bit for bit, whatever the
-order of the sums, as long as a pixel has no more than 32 neighbours (a reduction to an eighth); beyond that, low parts
-that all have one sign could lose their last bit of 22.
+PIL's weights have 22 fractional bits. Each is split into a high and a low part of at most 12 bits, and pixels have 8:
+products of such numbers, and sums of them up to 2²⁴, are exact in a GPU's 16-bit matrix products with 32-bit
+accumulation, and in a CPU's 32-bit ones. The final rounding is therefore bit-identical to PIL's for any order of
+summation, as long as a pixel has at most 32 neighbours (a reduction to an eighth); beyond that, low parts that all have
+the same sign could lose their last bit of 22.
 
-A product has zeros for all pixels that are no neighbours, some 98 of 100. On a GPU that is cheaper than to gather.
+The matrices are about 98% zeros, for all pixels that are not neighbours. On a GPU, this is cheaper than gathering.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from unseen.images.transform import Transform
 LOW = 12
 """Bits of the low part of a weight."""
 WASTE = 1.5
-"""Images are put together while the block that takes them has no more than so many times their pixels."""
+"""Images share a block as long as it has at most this many times their pixels."""
 Size = tuple[int, int]
 """Width and height."""
 
 
 def together(sizes: Sequence[Size]) -> list[list[int]]:
-    """Images, by their number, that are put into one block: those of similar sizes."""
+    """Indices of images that share one block: those of similar sizes."""
     groups: list[list[int]] = []
     sides, pixels = (0, 0), 0
     for number in sorted(range(len(sizes)), key=sizes.__getitem__):
@@ -46,18 +46,18 @@ def together(sizes: Sequence[Size]) -> list[list[int]]:
 
 
 def exact_dtype(device: torch.device) -> torch.dtype:
-    """Of pixels whose products with parts of weights are exact on a device."""
+    """Dtype of pixels for which products with parts of weights are exact on a device."""
     return torch.float16 if device.type == "cuda" else torch.float32
 
 
 def resized_squares(block: Tensor, sizes: Sequence[Size], transform: Transform) -> Tensor:
-    """Bytes (n, size, size, 3) of images that are together in a block.
+    """Bytes (n, size, size, 3) of images stored in one block.
 
-    Resized as PIL does and cut out of the middle as torchvision does; only what is cut out is computed.
+    Resized as in PIL and centre-cropped as in torchvision; only the crop is computed.
 
     Args:
-        block: (n, h, 3, w) whole numbers from 0 to 255, of `exact_dtype`. Beyond an image, which begins at the corner,
-            is anything that is finite.
+        block: (n, h, 3, w) integers from 0 to 255, of `exact_dtype`. Images start at the corner; values outside of an
+            image may be anything finite.
     """
     after = [resized_size(size, transform) for size in sizes]
     both = [*zip(sizes, after, strict=True)]
@@ -83,7 +83,7 @@ def _pass(side: int, resized: int, transform: Transform) -> Taps:
 
 
 def _resized(block: Tensor, along: Sequence[Taps], down: Sequence[Taps], size: int) -> Tensor:
-    """(n, size, 3, size) bytes, by a pass along the rows of a block and one along its columns."""
+    """(n, size, 3, size) bytes, by one pass along the rows of a block and one along its columns."""
     n, height, _, width = block.shape
     first = _weights(along, width, block.device, block.dtype)
     sums = _product(block.view(n, height * 3, width), first.transpose(1, 2))
@@ -94,20 +94,20 @@ def _resized(block: Tensor, along: Sequence[Taps], down: Sequence[Taps], size: i
 
 
 def _weights(passes: Sequence[Taps], side: int, device: torch.device, dtype: torch.dtype) -> Tensor:
-    """(n, 2·size, side) matrices of a pass: the high parts of all weights, and below them the low parts."""
-    found = {each: row for row, each in enumerate(dict.fromkeys(passes))}
-    size, most = len(passes[0].first), max(each.packed.shape[1] for each in found)
-    packed = np.zeros((len(found), size, most), dtype=np.int32)
-    for each, row in found.items():
+    """(n, 2·size, side) matrices of a pass: the high parts of all weights, followed by the low parts."""
+    row_of = {each: row for row, each in enumerate(dict.fromkeys(passes))}
+    size, most = len(passes[0].first), max(each.packed.shape[1] for each in row_of)
+    packed = np.zeros((len(row_of), size, most), dtype=np.int32)
+    for each, row in row_of.items():
         packed[row, :, : each.packed.shape[1]] = each.packed
     matrices = _matrices(sent(torch.from_numpy(packed), device), side, dtype)
-    if len(found) == 1:
+    if len(row_of) == 1:
         return matrices.expand(len(passes), -1, -1)
-    return matrices[sent(torch.tensor([found[each] for each in passes]), device)]
+    return matrices[sent(torch.tensor([row_of[each] for each in passes]), device)]
 
 
 def _matrices(packed: Tensor, side: int, dtype: torch.dtype) -> Tensor:
-    """Matrices of passes that are (n, size, 1 + k): the first neighbour of each output pixel, and weights."""
+    """Matrices of passes given as (n, size, 1 + k): the first neighbour of each output pixel, and weights."""
     n, size, most = packed.shape
     if use_triton(packed):
         from unseen.features.pixels_triton import WIDE, weights_kernel
@@ -119,20 +119,20 @@ def _matrices(packed: Tensor, side: int, dtype: torch.dtype) -> Tensor:
     high = (whole + (1 << LOW - 1)) >> LOW
     parts = torch.cat([high, whole - (high << LOW)], dim=1).to(dtype)
     places = (first + torch.arange(most - 1, device=packed.device)).repeat(1, 2, 1)
-    # Wider than the side, as weights of 0 may lie beyond it.
+    # Wider than the side, since weights of 0 may lie beyond it.
     matrices = torch.zeros(n, 2 * size, side + most, dtype=dtype, device=packed.device)
     return matrices.scatter_(2, places, parts)[..., :side].contiguous()
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
-    """Batched products in 32 bits."""
+    """Batched products accumulated in 32 bits."""
     return torch.bmm(a, b, out_dtype=torch.float32) if a.dtype == torch.float16 else torch.bmm(a, b)
 
 
 def rounded(sums: Tensor, dtype: torch.dtype) -> Tensor:
-    """(rows, length) of floor((high·2¹² + low) / 2²² + ½), cut off at 0 and 255, of (rows, 2, length) sums.
+    """(rows, length) floor((high·2¹² + low) / 2²² + ½), clipped to 0 … 255, from (rows, 2, length) sums.
 
-    Without Triton in 32-bit floats, which are exact at every step.
+    Without Triton, computed in 32-bit floats, which are exact at every step.
     """
     if use_triton(sums):
         from unseen.features.pixels_triton import ROUNDED, rounded_kernel
@@ -143,6 +143,6 @@ def rounded(sums: Tensor, dtype: torch.dtype) -> Tensor:
         )
         return out
     high, low = sums.unbind(1)
-    half = torch.tensor(0.5 * (1 << BITS - LOW))  # on the host: a GPU takes it without being waited for
+    half = torch.tensor(0.5 * (1 << BITS - LOW))  # on the host, so that a GPU accepts it without synchronisation
     whole = torch.add(half, low, alpha=2.0**-LOW).floor_().add_(high)
     return whole.mul_(2.0 ** (LOW - BITS)).clamp_(0, 255).to(torch.uint8).to(dtype)

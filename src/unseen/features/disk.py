@@ -1,4 +1,4 @@
-"""How much of an extraction is left to do, and whether the disk has room for it."""
+"""How much of an extraction remains, and whether the disk has space for it."""
 
 import shutil
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from unseen.images.source import ImageSource
 def remaining_rows(
     source: ImageSource, manifest: Manifest, split: str, specs: Sequence[Spec], folder: Path, settings: Settings
 ) -> list[int]:
-    """Images of a split whose features are not below `folder` yet, by backbone; of the part that is done here."""
+    """Number of images of a split without features below `folder`, by backbone; only of the part that is done here."""
     if not folder.is_dir() and settings.part == (1, 1):
         return [sum(word == split for word in manifest.splits)] * len(specs)
     rows = plan(source, manifest, split, settings.shard_rows)
@@ -36,18 +36,18 @@ def remaining_rows(
 
 
 def feature_bytes(rows: int, dimension: int, settings: Settings) -> int:
-    """Of a store's vectors, labels and the names of its images (some 30 bytes each)."""
+    """Bytes of a store's vectors, labels and image names (about 30 bytes each)."""
     return rows * (dimension * (2 if settings.dtype == "float16" else 4) + 8 + 30)
 
 
 def free_disk(folder: Path) -> int:
-    """What is free on the disk that a folder is on, or will be on."""
+    """Free bytes on the disk that contains, or will contain, a folder."""
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     return shutil.disk_usage(there).free
 
 
 def lacking_space(folder: Path, needed: int) -> str:
-    """A sentence on how much space the disk of a folder lacks for so many bytes of features; empty where it has it."""
+    """A sentence on how much disk space is lacking for this many bytes of features; empty if there is enough."""
     free = free_disk(folder)
     if needed <= free:
         return ""
@@ -58,7 +58,7 @@ def lacking_space(folder: Path, needed: int) -> str:
 
 
 def refuse_full_disk(folder: Path, needed: int, *, ignore: bool) -> None:
-    """Refuse to start an extraction that needs more disk space than is free, unless told to ignore that."""
+    """Refuse to start an extraction that needs more disk space than is free, unless this check is disabled."""
     lacking = lacking_space(folder, needed)
     if lacking and not ignore:
-        raise UserError(f"{lacking}; make room, give another folder (--out), or start all the same (--ignore-disk)")
+        raise UserError(f"{lacking}; make room, give another folder (--out), or start anyway (--ignore-disk)")

@@ -1,7 +1,7 @@
-"""Features of images by backbones: one pass over the images for all of them, resumed where it was stopped.
+"""Extraction of features by backbones: one pass over the images for all backbones, resumable.
 
-Features are written shard by shard. A shard that is there is never made again, and a setting that changes features
-changes the name of their folder; so do images of the same names that show something else.
+Features are written shard by shard. An existing shard is never recomputed. The folder name of a store depends on every
+setting that changes features, and on the contents of the images.
 """
 
 import hashlib
@@ -33,9 +33,9 @@ def extract(
     *,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> list[Path]:
-    """Extract the features of a split into a store for each backbone below `folder`, and return the stores' folders.
+    """Extract the features of a split into one store per backbone below `folder`, and return the stores' folders.
 
-    With `part`, a store is finished by whoever does its last shard: until then it has no manifest.
+    With `part`, a store is finished by the process that writes its last shard; until then it has no manifest.
 
     Args:
         watch: called after every batch, and at the end.
@@ -52,7 +52,7 @@ def extract(
         place = folder / store_name(backbone.spec, split, key)
         if place in stores:
             raise UserError(f"{backbone.spec.id}: this backbone is given twice")
-        # What the backbone is called decides nothing, so it is not in the key.
+        # The name given to the backbone does not affect features, so it is not in the key.
         provenance = {
             **decides,
             "key": key,
@@ -79,12 +79,12 @@ def extract(
 
 
 def store_name(spec: Spec, split: str, key: str) -> str:
-    """The name of a store's folder: what a person looks for, and enough of the key to tell all others apart."""
+    """The folder name of a store: readable, and with enough of the key to be unique."""
     return f"{_slug(spec.id)}-{_slug(split)}-{key[:12]}"
 
 
 def _versions() -> dict[str, str]:
-    """Of what makes the numbers, from the decoder on; not in the key, as what they change is rounding."""
+    """Versions of the libraries that compute features; not in the key, since they only affect rounding."""
     import PIL
     import torch
 
@@ -97,18 +97,18 @@ def own_shards(rows: Plan, settings: Settings) -> range:
 
 
 def decided_key(decides: dict[str, object]) -> str:
-    """The key of a store, from all that decides its features."""
+    """The key of a store, from everything that determines its features."""
     text = json.dumps(decides, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _slug(text: str) -> str:
-    """The last part of a path, in letters that are safe in the name of a file."""
+    """The last component of a path, in characters that are safe in a file name."""
     return re.sub(r"[^A-Za-z0-9._]+", "-", text.rpartition("/")[2]).strip("-.")[:60]
 
 
 def _refuse_damaged(stores: Iterable[Unfinished]) -> None:
-    """What an earlier extraction left out and reported is an error for one that must not leave out any."""
+    """Refuse images that an earlier extraction left out as damaged, if this one must not leave out any."""
     for store in stores:
         damaged = store.first_damaged()
         if damaged is not None:

@@ -1,4 +1,4 @@
-"""Features: one vector per image, with its class."""
+"""Features: one vector and one class per image."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ from unseen.errors import UserError, row_numbers
 
 BLOCK = 65_536
 LOOKED_AT = 1 << 19
-"""Bytes whose numbers are looked at together: they and what is made of them stay in a processor's cache."""
+"""Bytes of values examined at a time, so that they and temporary results fit in a processor's cache."""
 INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 class Rows(Protocol):
-    """An (n, d) array, or something that gives its rows like one without being in memory."""
+    """An (n, d) array, or an object that provides its rows without loading all into memory."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -35,10 +35,10 @@ class Features:
         X: (n, d) numbers.
         y: (n,) class indices into `classes`.
         classes: names, by index.
-        provenance: what is known of where they come from (backbone, transform, source, content hash).
+        provenance: known origin (backbone, transform, source, content hash).
         ids: (n,) names of the images, or empty.
-        zero_rows: numbers of the rows that are all zeros, as far as `check_features` has looked for them. They are
-            sound features without a direction: where rows are scaled to length 1, they stay as they are.
+        zero_rows: indices of rows that are all zeros, if `check_features` has looked for them. They are valid features
+            without a direction: ℓ2-normalisation leaves them unchanged.
     """
 
     X: Rows
@@ -60,23 +60,23 @@ class Features:
 
 
 def check_features(features: Features, where: str) -> Features:
-    """The same features with their rows of zeros counted, if they are sound; otherwise an error that names the file.
+    """The same features with `zero_rows` set, if they are valid; otherwise an error that names the file.
 
-    Refused: what `check_labels` and `check_ids` refuse, and rows that are not finite.
+    Refused: everything `check_labels` and `check_ids` refuse, and rows that are not finite.
     """
     check_labels(features, where)
     bad, zeros = list[int](), list[int]()
     for start in range(0, len(features), BLOCK):
-        found = flawed_rows(np.asarray(features.X[start : start + BLOCK]))
-        bad += (start + found[0]).tolist()
-        zeros += (start + found[1]).tolist()
+        flawed = flawed_rows(np.asarray(features.X[start : start + BLOCK]))
+        bad += (start + flawed[0]).tolist()
+        zeros += (start + flawed[1]).tolist()
     refuse_not_finite(bad, where)
     check_ids(features, where)
     return replace(features, zero_rows=tuple(zeros))
 
 
 def check_labels(features: Features, where: str) -> Features:
-    """The same features, if X is (n, d) numbers and each row has a label that is one of the classes."""
+    """The same features, if X is an (n, d) array of numbers and each row has the label of a class."""
     X, y = features.X, features.y
     if len(X.shape) != 2 or X.shape[1] == 0 or not np.issubdtype(X.dtype, np.number):
         raise UserError(f"{where}: X must be an (n, d) array of numbers, found shape {tuple(X.shape)}, {X.dtype}")
@@ -97,13 +97,13 @@ def check_labels(features: Features, where: str) -> Features:
 
 
 def refuse_not_finite(rows: Sequence[int], where: str) -> None:
-    """Refuse features some of whose rows are not finite."""
+    """Refuse features if any rows are not finite."""
     if rows:
         raise UserError(f"{where}: values that are not finite in {row_numbers(rows)}; extract these features again")
 
 
 def check_ids(features: Features, where: str) -> None:
-    """Refuse another number of ids than of rows, and ids given twice."""
+    """Refuse ids that are repeated or do not match the number of rows."""
     if features.ids:
         if len(features.ids) != len(features):
             raise UserError(f"{where}: {len(features)} rows but {len(features.ids)} ids")
@@ -113,12 +113,12 @@ def check_ids(features: Features, where: str) -> None:
 
 
 def flawed_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers of the rows that are not finite, and of those that are all zeros."""
+    """Indices of the rows that are not finite, and of those that are all zeros."""
     size = rows.dtype.itemsize
     if rows.dtype.kind != "f" or not rows.dtype.isnative or size > 8 or not rows.flags.c_contiguous:
         return np.flatnonzero(~np.isfinite(rows).all(axis=1)), np.flatnonzero(~rows.any(axis=1))
-    # Without their sign, IEEE numbers are ordered as the whole numbers of the same bits, infinity and NaN last. NumPy
-    # takes the greatest of whole numbers far faster than it looks at 16-bit floats.
+    # Ignoring the sign bit, IEEE floats are ordered like integers of the same bits, with infinity and NaN last. NumPy
+    # computes the maximum of integers far faster than it examines 16-bit floats.
     bits = np.dtype(f"u{size}")
     unsigned, infinite = np.array((1 << (8 * size - 1)) - 1, bits), np.array(np.inf, rows.dtype).view(bits)
     step = max(1, LOOKED_AT // max(1, rows[:1].nbytes))
@@ -130,7 +130,7 @@ def flawed_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64
 def align(train: Features, test: Features, where: str = "the features") -> tuple[Features, Features]:
     """Both with the same classes, in the order of their names in `train`, and indices without gaps.
 
-    A class in one and not in the other, or another dimension, is an error.
+    A class that occurs in only one of them, or a different dimension, is an error.
     """
     if train.dimension != test.dimension:
         raise UserError(f"{where}: training features have {train.dimension} dimensions, test features {test.dimension}")
@@ -154,7 +154,7 @@ def align(train: Features, test: Features, where: str = "the features") -> tuple
 
 
 def _refuse_other_kind(train: Sequence[str], test: Sequence[str], where: str) -> None:
-    """Refuse words on one side and integers on the other, which would be reported class by class otherwise."""
+    """Refuse strings on one side and integers on the other, which would otherwise be reported class by class."""
     numbered = [all(INTEGER.fullmatch(name) for name in names) for names in (train, test)]
     if numbered[0] != numbered[1] and not set(train) & set(test):
         kinds = [

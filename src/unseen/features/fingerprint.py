@@ -1,4 +1,4 @@
-"""What some images show, in one line: images of the same names and other pixels are told apart by it."""
+"""A fingerprint of image contents: it distinguishes images with the same names but different pixels."""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,17 +13,16 @@ SAMPLED = 16
 
 
 def names_and_pixels(source: ImageSource, manifest: Manifest, splits: Sequence[str]) -> str:
-    """The content hash of a manifest and the fingerprint of its images of some splits: what a training depends on."""
+    """The content hash of a manifest and the fingerprint of its images in some splits: what a training depends on."""
     used = [number for split in splits for number in manifest.numbers(source, split)]
     return f"{manifest.content_hash}, {fingerprint(source, used)}"
 
 
 def fingerprint(source: ImageSource, numbers: Sequence[int] | NDArray[np.int64]) -> str:
-    """SHA-256 over at most 16 images, spread evenly from the first of `numbers` to the last, as the source gives them.
+    """SHA-256 over at most 16 images, spread evenly from the first of `numbers` to the last, as given by the source.
 
-    Of a file these are its bytes, before anything decodes them: a damaged image counts as it is, and machines agree. Of
-    pixels, they are type, shape and values. The cost is 16 reads however many images there are; a change to others
-    than these is not noticed.
+    For a file this is its bytes before decoding, so that damaged images count too and machines agree; for pixels it is
+    dtype, shape and values. It costs 16 reads for any number of images; changes to other images are not noticed.
     """
     last, steps = len(numbers) - 1, SAMPLED - 1
     digest = hashlib.sha256()

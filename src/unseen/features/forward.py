@@ -1,4 +1,4 @@
-"""Bytes of pixels through backbones on a device, without waiting for it."""
+"""Computing features from pixel bytes on a device, asynchronously."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from unseen.errors import UserError
 from unseen.features.settings import Precision
 from unseen.images.transform import Transform
 
-# What a CPU is given at once: blocks above 32 MB are fetched anew from the system each time, page by page, which makes
-# normalising 128 images at once three times slower than this.
+# Images given to a CPU at once: blocks above 32 MB are allocated anew by the system each time, page by page, which
+# makes normalising 128 images at once three times slower than this.
 CPU_IMAGES = 32
 AUTOCAST: dict[Precision, torch.dtype] = {"half": torch.float16, "bfloat": torch.bfloat16}
 
@@ -28,7 +28,7 @@ def normalised(pixels: Tensor, transform: Transform) -> Tensor:
     if transform.channels == "BGR":
         pixels = pixels.flip(3)
     b, size = pixels.shape[:2]
-    # Whole rows, not three numbers, are subtracted at a time: on a CPU that is much faster.
+    # Subtracting whole rows instead of three numbers at a time is much faster on a CPU.
     mean, std = (_row(tuple(values), size, pixels.device) for values in (transform.mean, transform.std))
     rows = pixels.reshape(b, size, size * 3).float().div_(255).sub_(mean).div_(std)
     return rows.view(b, size, size, 3).permute(0, 3, 1, 2)
@@ -36,20 +36,24 @@ def normalised(pixels: Tensor, transform: Transform) -> Tensor:
 
 @lru_cache(maxsize=32)
 def _row(values: tuple[float, ...], size: int, device: torch.device) -> Tensor:
-    """Numbers repeated along a row, made once: a GPU is waited for each time that numbers are copied to it."""
-    with torch.inference_mode(mode=False):  # first needed in a test, it must serve training too
+    """Numbers repeated along a row, cached: each copy of numbers to a GPU would synchronise with it."""
+    with torch.inference_mode(mode=False):  # may first be needed during evaluation, but must work in training too
         return torch.tensor(values, device=device).repeat(size)
 
 
 def moved(pixels: Tensor, device: torch.device, stream: "torch.cuda.Stream | None") -> Tensor:
-    """Pixels on the device; on a GPU by a stream of copies, so that they arrive while the last batch is computed."""
+    """Pixels on the device; on a GPU copied by a separate stream, so that they arrive while the previous batch is
+    computed.
+    """
     if stream is None:
         return pixels.to(device)
     with torch.cuda.stream(stream):
         there = pixels.to(device, non_blocking=True)
     current = torch.cuda.current_stream(device)
     current.wait_stream(stream)
-    there.record_stream(current)  # else its memory could be given to the next copy while it is still read
+    there.record_stream(
+        current
+    )  # otherwise the allocator could reuse its memory for the next copy while it is still being read
     return there
 
 
@@ -69,7 +73,7 @@ def features(backbone: Backbone, pixels: Tensor, precision: Precision) -> Tensor
 
 @contextmanager
 def products(precision: Precision) -> Iterator[None]:
-    """Products of 32-bit numbers with all their bits, where single precision is asked for; put back afterwards."""
+    """Full-precision products of 32-bit floats for single precision; the settings are restored afterwards."""
     if precision != "single":
         yield
         return
@@ -83,10 +87,10 @@ def products(precision: Precision) -> Iterator[None]:
 
 
 class Idle:
-    """Seconds in which a device had nothing to compute because there was no data.
+    """Seconds in which a device was idle because it had no data.
 
-    A GPU works on what it was given while we wait for more, so its own clock is asked: time between the end of a batch
-    and the start of the next. A CPU waits when we do.
+    A GPU works asynchronously, so its own events are used: the time between the end of a batch and the start of the
+    next. A CPU is idle while we wait.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -96,7 +100,7 @@ class Idle:
         self._gaps: deque[tuple[torch.cuda.Event, torch.cuda.Event]] = deque()
 
     def start(self, waited: float) -> None:
-        """A batch is about to be computed, after we waited some seconds for it."""
+        """Record that a batch is about to be computed, after waiting for it for some seconds."""
         if self._end is None:
             self.seconds += waited
             return
@@ -106,12 +110,12 @@ class Idle:
             self.seconds += end.elapsed_time(start) / 1000
 
     def stop(self) -> None:
-        """The batch is under way."""
+        """Record that the batch has been submitted."""
         if self._device.type == "cuda":
             self._end = self._mark()
 
     def finish(self) -> None:
-        """Count the waits that were under way: no batch is to come."""
+        """Count the pending waits: there are no more batches."""
         while self._gaps:
             end, start = self._gaps.popleft()
             start.synchronize()

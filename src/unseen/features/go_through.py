@@ -1,4 +1,4 @@
-"""Going through all rows of features once: their hash, rows that are not finite, rows of zeros."""
+"""One pass over all rows of features: their hash, non-finite rows and zero rows."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 HASHED = 1 << 25
-"""Bytes that are hashed at a time, while another thread looks at their numbers."""
+"""Bytes hashed at a time, while another thread examines their values."""
 THREADS = 8
 
 
 @dataclass(frozen=True)
 class Pass:
-    """What a pass over rows found.
+    """Result of a pass over rows.
 
     Attributes:
-        digest: SHA-256 of the rows, one after the other; may be continued with other bytes.
-        not_finite, zeros: numbers of the rows that are not finite, and of those that are all zeros.
+        digest: SHA-256 of the rows, in order; may be continued with other bytes.
+        not_finite, zeros: indices of the rows that are not finite, and of those that are all zeros.
     """
 
     digest: "_Hash"
@@ -33,7 +33,7 @@ class Pass:
 
 
 def go_through(X: Rows) -> Pass:
-    """Read all rows once, in blocks: one thread hashes a block while another looks at its numbers."""
+    """Read all rows once, in blocks: one thread hashes a block while another examines its values."""
     digest = hashlib.sha256()
     bad, zeros = list[int](), list[int]()
     step = max(1, HASHED // max(1, X.shape[1] * X.dtype.itemsize))
@@ -41,14 +41,14 @@ def go_through(X: Rows) -> Pass:
         for start in range(0, len(X), step):
             rows = np.ascontiguousarray(X[start : start + step])
             hashed = hashing.submit(digest.update, rows.data)
-            found = flawed_rows(rows)
-            bad += (start + found[0]).tolist()
-            zeros += (start + found[1]).tolist()
+            flawed = flawed_rows(rows)
+            bad += (start + flawed[0]).tolist()
+            zeros += (start + flawed[1]).tolist()
             hashed.result()
     return Pass(digest, tuple(bad), tuple(zeros))
 
 
 def go_through_parts(parts: Sequence[Rows]) -> list[Pass]:
-    """The same of several arrays side by side, each with a hash of its own; rows are numbered within their part."""
+    """The same for several arrays in parallel, each with its own hash; rows are numbered within each array."""
     with ThreadPoolExecutor(THREADS) as pool:
         return list(pool.map(go_through, parts))

@@ -1,8 +1,8 @@
-"""Logits of classifiers, kept once for each model and test set and scored as often as wanted.
+"""Logits of classifiers, stored once for each model and test set and scored any number of times.
 
-A store of logits is a feature store whose dimensions are the model's classes, kept in 16 bits. What is kept is each
-logit minus the greatest of its image: no argmax over any classes and no softmax changes, and rounding is finest where
-classes compete. A classifier's names of classes are in the store's manifest with the rest of its specification.
+A store of logits is a feature store with one dimension per class of the model, in 16 bits. Each logit is stored minus
+the largest logit of its image: this changes no argmax and no softmax over any subset of classes, and rounding is finest
+where classes compete. The class names are in the store's manifest, as part of the classifier's specification.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from unseen.images.source import ImageSource
 
 @dataclass(frozen=True)
 class LogitSettings(Settings):
-    """Settings of an extraction that keeps 16 bits, whatever it computes with."""
+    """Extraction settings that store 16 bits, whatever the computing precision."""
 
     @property
     def dtype(self) -> Literal["float16"]:
@@ -37,7 +37,7 @@ class LogitSettings(Settings):
 
 
 class BelowGreatest(nn.Module):
-    """Logits minus the greatest of each image."""
+    """Logits minus the largest logit of each image."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__()
@@ -53,11 +53,11 @@ class Logits:
     """Logits of a model on a test set.
 
     Attributes:
-        values: (n, c) 16-bit, a row per image and a column per class of the model.
+        values: (n, c) 16-bit, one row per image and one column per class of the model.
         columns: (c,) names of the model's classes.
         labels: names of the test set's classes.
         y: (n,) indices into `labels`.
-        damaged: images that were left out, and `examples` of them with what is wrong.
+        damaged: number of images left out, and `examples` of them with the reasons.
     """
 
     values: Rows
@@ -77,7 +77,7 @@ class Logits:
 
 
 def logit_settings(settings: Settings) -> LogitSettings:
-    """How logits are computed where features are extracted with some settings."""
+    """Settings for computing logits that correspond to some settings for features."""
     return LogitSettings(**{field.name: getattr(settings, field.name) for field in fields(settings)})
 
 
@@ -91,7 +91,7 @@ def store_logits(
     *,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Path:
-    """Compute the logits of a split into a store below `folder`; what is there already is not computed again."""
+    """Compute the logits of a split into a store below `folder`; existing results are not recomputed."""
     if classifier.spec.layer != LAYER:
         raise UserError(f"{classifier.spec.id}: gives features, not logits; it needs a classifier")
     below = replace(classifier, module=BelowGreatest(classifier.module))
@@ -99,12 +99,12 @@ def store_logits(
 
 
 def read_logits(folder: Path) -> Logits:
-    """Open a store of logits, every byte checked against its hash; one of plain features is refused."""
+    """Open a store of logits, with every byte checked against its hash; a store of plain features is refused."""
     features = read_store(folder, verify=True)
     spec = features.provenance.get("backbone", {})
     columns = tuple(spec.get("classes", ()))
     if spec.get("layer") != LAYER or len(columns) != features.dimension:
-        raise UserError(f"{folder}: holds features, not logits")
+        raise UserError(f"{folder}: contains features, not logits")
     damaged = StoreAbout.of(features.provenance).damaged
     examples = tuple(f"{image.id}: {image.reason}" for image in damaged)
     return Logits(features.X, columns, features.classes, features.y, len(damaged), examples)

@@ -1,6 +1,6 @@
-"""Large arrays of a user's own files, mapped into memory: where they lie in the file, or unpacked once beside it.
+"""Large arrays in a user's own files, memory-mapped: in the file itself, or unpacked once beside it.
 
-What is mapped is read when it is used, and all processes that use it share it.
+Mapped data is read on use, and all processes share it.
 """
 
 import json
@@ -31,16 +31,16 @@ SAFETENSORS = {
     "I32": "<i4",
     "I64": "<i8",
 }
-"""Types that NumPy has too; bfloat16 is none of them."""
+"""Dtypes that NumPy supports; bfloat16 is not among them."""
 BLOCK = 1 << 24
 LOCAL_HEADER = struct.Struct("<26xHH")
-"""Of a member of a zip archive: the lengths of its name and of what else is before its bytes."""
+"""Format of a zip member's header: the lengths of its name and of the extra field before its data."""
 
 
 def map_stored(path: Path, info: ZipInfo) -> NDArray[Any] | None:
-    """An array of an npz file, mapped where it lies; None where it is compressed.
+    """An array of an npz file, mapped in place; None if it is compressed.
 
-    Its bytes are not read, nor compared with the archive's checksum: `check_stored` does that.
+    Its bytes are neither read nor compared with the archive's checksum: `check_stored` does that.
     """
     if info.compress_type != ZIP_STORED or info.flag_bits & 1:
         return None
@@ -50,12 +50,12 @@ def map_stored(path: Path, info: ZipInfo) -> NDArray[Any] | None:
         shape, fortran, dtype = read_npy_header(file)
         offset = file.tell()
     if offset - start + dtype.itemsize * int(np.prod(shape, dtype=object)) != info.file_size:
-        raise ValueError(f"{info.filename} is not as long as its shape says")
+        raise ValueError(f"{info.filename} does not have the length given by its shape")
     return np.memmap(path, dtype, "r", offset, shape, "F" if fortran else "C")
 
 
 def check_stored(path: Path, info: ZipInfo) -> None:
-    """Refuse an array whose bytes do not have the archive's checksum."""
+    """Refuse an array that does not match the archive's checksum."""
     member = np.memmap(path, np.uint8, "r", _start(path, info), (info.file_size,))
     checksum = 0
     for start in range(0, len(member), BLOCK):
@@ -65,9 +65,10 @@ def check_stored(path: Path, info: ZipInfo) -> None:
 
 
 def unpack(path: Path, info: ZipInfo, tell: Tell | None) -> Path | None:
-    """The file with a compressed array of an npz file, unpacked beside it once; None where there is no room for it.
+    """The file with a compressed array of an npz file, unpacked beside it once; None if there is no disk space.
 
-    It is used again as long as a note says that it belongs to the file as it is (`unseen.features.checked`).
+    It is reused as long as a note confirms that it belongs to the current state of the file
+    (`unseen.features.checked`).
     """
     place = path.with_name(path.name + UNPACKED)
     if place.is_file() and recall(path, (Stamp.of(path), Stamp.of(place))):
@@ -78,10 +79,10 @@ def unpack(path: Path, info: ZipInfo, tell: Tell | None) -> Path | None:
         with ZipFile(path) as archive, archive.open(info) as member, atomic_write(place) as file:
             shutil.copyfileobj(member, file, BLOCK)
         changed = path.stat().st_mtime_ns
-        os.utime(place, ns=(changed, changed))  # it is as old as what it was unpacked from
+        os.utime(place, ns=(changed, changed))  # it gets the timestamp of the file it was unpacked from
     except UserError:
         if tell:
-            tell(f"{path}: compressed, and there is no room to unpack it beside it, so it is read into memory")
+            tell(f"{path}: compressed, and there is no space to unpack it beside it, so it is read into memory")
         return None
     if tell:
         tell(f"{path}: compressed, so it was unpacked once, {byte_size(info.file_size)}, to {place.name}")
@@ -89,7 +90,7 @@ def unpack(path: Path, info: ZipInfo, tell: Tell | None) -> Path | None:
 
 
 def map_safetensors(path: Path) -> dict[str, NDArray[Any]] | None:
-    """The tensors of a safetensors file, mapped; None where one is of a type that NumPy does not have."""
+    """The tensors of a safetensors file, mapped; None if one has a dtype that NumPy lacks."""
     with path.open("rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         if length > path.stat().st_size:
@@ -103,13 +104,13 @@ def map_safetensors(path: Path) -> dict[str, NDArray[Any]] | None:
             return None
         dtype, shape, (start, stop) = np.dtype(SAFETENSORS[about["dtype"]]), about["shape"], about["data_offsets"]
         if stop - start != dtype.itemsize * int(np.prod(shape, dtype=object)):
-            raise ValueError(f"{name} is not as long as its shape says")
+            raise ValueError(f"{name} does not have the length given by its shape")
         arrays[name] = np.memmap(path, dtype, "r", 8 + length + start, tuple(shape))
     return arrays
 
 
 def _start(path: Path, info: ZipInfo) -> int:
-    """Where the bytes of a member begin."""
+    """Offset of the data of a member."""
     with path.open("rb") as file:
         file.seek(info.header_offset)
         name, extra = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))

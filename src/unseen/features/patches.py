@@ -1,4 +1,4 @@
-"""Features of patches in a store: one row per image, its positions one after the other."""
+"""Patch features in a store: one row per image, with its positions concatenated."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from unseen.features.settings import Settings
 from unseen.features.store import read_store
 
 SHARD_BYTES = 1 << 28
-"""Of a file of patch features, at most but for a single image."""
+"""Maximum bytes of a file of patch features, unless a single image has more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +23,11 @@ class PatchFeatures:
     """Features of the positions of some images.
 
     Attributes:
-        X: (n, positions · channels) numbers, read when they are needed.
-        ids: of the images.
+        X: (n, positions · channels) numbers, read on use.
+        ids: ids of the images.
         grid: rows and columns of positions.
-        drawn: places of the positions that are kept; empty for all.
-        content_hash: of all of it.
+        drawn: indices of the positions that are kept; empty for all.
+        content_hash: hash of everything.
     """
 
     X: Rows
@@ -41,7 +41,7 @@ class PatchFeatures:
         return len(self.ids)
 
     def __reduce__(self) -> tuple[Callable[[Path], "PatchFeatures"], tuple[Path]]:
-        """Sent to a process that works on them, they are read there."""
+        """Pickle as a path: features sent to another process are read there."""
         return read_patches, (self.place,)
 
     def __repr__(self) -> str:
@@ -50,33 +50,33 @@ class PatchFeatures:
 
     @property
     def positions(self) -> int:
-        """How many are kept of each image."""
+        """Number of positions kept per image."""
         return len(self.drawn) or self.grid[0] * self.grid[1]
 
     @property
     def channels(self) -> int:
-        """Dimensions of one position's features."""
+        """Dimensions of the features of one position."""
         return self.X.shape[1] // self.positions
 
     def image(self, number: int) -> NDArray[np.floating]:
-        """(positions, channels) of an image."""
-        found: NDArray[np.floating] = np.asarray(self.X[number : number + 1]).reshape(self.positions, self.channels)
-        return found
+        """(positions, channels) features of an image."""
+        features: NDArray[np.floating] = np.asarray(self.X[number : number + 1]).reshape(self.positions, self.channels)
+        return features
 
 
 def patch_settings(settings: Settings, backbones: Sequence[Backbone]) -> Settings:
-    """Settings of an extraction of patches: 16 bits, and shards that are not too large."""
+    """Settings for extracting patches: 16 bits, and shards of limited size."""
     largest = max(backbone.spec.dimension for backbone in backbones)
     return replace(settings, compact=True, shard_rows=max(1, SHARD_BYTES // (2 * largest)))
 
 
 def read_patches(folder: Path) -> PatchFeatures:
-    """The patch features of a store; a store of one vector per image is an error."""
+    """The patch features of a store; a store with one vector per image is an error."""
     return patches_of(read_store(folder), folder)
 
 
 def patches_of(features: Features, folder: Path) -> PatchFeatures:
-    """Features as those of patches."""
+    """Features interpreted as patch features."""
     spec = features.provenance.get("backbone")
     grid = spec.get("grid") if isinstance(spec, dict) else None
     if not isinstance(spec, dict) or not isinstance(grid, list | tuple) or len(grid) != 2:

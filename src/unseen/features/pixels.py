@@ -1,9 +1,9 @@
-"""Images decoded once and kept as bytes, for work that sees each of them many times.
+"""Images decoded once and stored as bytes, for work that reads each of them many times.
 
-Forty trainings of 5000 steps see 12.8 million images: decoding them anew each time would take longer than training. A
-folder has blocks of `BLOCK` images, each written whole, so that decoding goes on where it was stopped. Beside a block
-of squashed images are their proportions. A block's file is open only while something is read from it, as a data set has
-more of them than a process may hold open.
+Forty trainings of 5000 steps read 12.8 million images: decoding them each time would take longer than training. A
+folder contains blocks of `BLOCK` images, each written atomically, so that an interrupted decoding can be resumed.
+Beside a block of squashed images there is a file with their aspect ratios. A block's file is open only while it is
+read, because a data set has more blocks than a process may hold open.
 """
 
 import json
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 BLOCK = 256
 SHARE = 0.5
-"""Of a GPU's free memory, that pixels may take."""
+"""Share of a GPU's free memory that pixels may take."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,19 @@ class Block:
         """Some images of the block, by default all."""
         shape = (self.images - start if images is None else images, self.side, self.side, 3)
         size = self.side * self.side * 3
-        found = np.fromfile(self.path, np.uint8, shape[0] * size, offset=self.offset + start * size)
-        return found.reshape(shape)
+        pixels = np.fromfile(self.path, np.uint8, shape[0] * size, offset=self.offset + start * size)
+        return pixels.reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """(n, side, side, 3) bytes, in blocks on disk or all of them on a GPU.
+    """(n, side, side, 3) bytes, in blocks on disk or entirely on a GPU.
 
     Attributes:
-        blocks: of `BLOCK` images but for the last; none where all pixels are on the device.
-        proportions: (n,) width : height of the images where the pixels are squashed ones, and 1 otherwise.
-        device: where rows are wanted.
-        resident: all pixels on that device, where there is room; None otherwise.
+        blocks: blocks of `BLOCK` images, except for the last; empty if all pixels are on the device.
+        proportions: (n,) width : height of the original images if the pixels are squashed, otherwise 1.
+        device: where rows are returned.
+        resident: all pixels on that device, if they fit; otherwise None.
     """
 
     blocks: Sequence[Block]
@@ -73,17 +73,17 @@ class Pixels:
         return len(self.proportions)
 
     def rows(self, numbers: NDArray[np.int64]) -> "Tensor":
-        """(b, side, side, 3) bytes on the device, of images by their place."""
+        """(b, side, side, 3) bytes on the device, of images by index."""
         import torch
 
         if self.resident is not None:
             return self.resident[sent(torch.from_numpy(numbers), self.device)]
         places = (divmod(number, BLOCK) for number in numbers.tolist())
-        found = np.concatenate([self.blocks[block].read(row, 1) for block, row in places])
-        return sent(torch.from_numpy(found), self.device)
+        pixels = np.concatenate([self.blocks[block].read(row, 1) for block, row in places])
+        return sent(torch.from_numpy(pixels), self.device)
 
     def on_device(self) -> "Pixels":
-        """The same pixels, moved to the GPU as a whole if that takes no more than `SHARE` of its free memory."""
+        """The same pixels, moved to the GPU as a whole if they take at most `SHARE` of its free memory."""
         import torch
 
         if self.device.type != "cuda" or self.resident is not None:
@@ -107,15 +107,15 @@ def decode_pixels(
     workers: int = 0,
     watch: Callable[[int, int], None] = lambda _, __: None,
 ) -> list[Pixels]:
-    """The images of a source at some places, in that order; one that cannot be read or decoded is an error.
+    """The images of a source at given indices, in that order; an image that cannot be read or decoded is an error.
 
     Args:
-        wanted: each transform, and how many of the first images it is wanted of; an image is read once for all. Of a
-            transform the geometry is done, and neither the normalisation nor the order of channels.
-        folder: below it, the images of each geometry have a folder of their own, named by the hash of ids, fingerprint
-            and geometry.
-        workers: processes that decode; 0 for none but this.
-        watch: called with the images done and in all after every block.
+        wanted: each transform, with the number of images (the first ones) it is needed for; each image is read once for
+            all. Only the geometry of a transform is applied, not the normalisation or the order of channels.
+        folder: the images of each geometry are stored in a folder below it, named by the hash of ids, fingerprint and
+            geometry.
+        workers: number of decoding processes; 0 decodes in this one.
+        watch: called with the numbers of images done and in total after every block.
     """
     ids = [source.entries[number].id for number in numbers.tolist()]
     sets = {}
@@ -157,27 +157,27 @@ class _Kept:
 
     @property
     def starts(self) -> range:
-        """Where blocks begin."""
+        """Start indices of the blocks."""
         return range(0, len(self.ids), BLOCK)
 
     def count(self, start: int) -> int:
-        """Images of the block that begins there."""
+        """Number of images in the block that starts there."""
         return min(BLOCK, len(self.ids) - start)
 
     def path(self, start: int) -> Path:
         return self.folder / self.key / f"{start:09d}.npy"
 
     def write(self, batch: Batch, start: int) -> None:
-        """Write a block; of the batch there may be more images than are wanted."""
+        """Write a block; the batch may contain more images than are needed."""
         path, count = self.path(start), self.count(start)
         if self.shape.squash:
             with atomic_write(_beside(path)) as file:
                 np.save(file, batch.proportions[self.shape].numpy()[:count])
-        with atomic_write(path) as file:  # last, as it says that the block is done
+        with atomic_write(path) as file:  # written last, since it marks the block as complete
             np.save(file, batch.pixels[self.shape].numpy()[:count])
 
     def open(self, device: "torch.device") -> Pixels:
-        """All of them, when all are written."""
+        """All blocks, once all are written."""
         side, squash = self.shape.size, self.shape.squash
         blocks, proportions = [], [np.ones(0 if squash else len(self.ids), dtype=np.float32)]
         for start in self.starts:
@@ -189,20 +189,20 @@ class _Kept:
 
 
 def _beside(path: Path) -> Path:
-    """Where the proportions of a block's images are."""
+    """The file with the aspect ratios of a block's images."""
     return path.with_suffix(".proportions.npy")
 
 
 def _open(path: Path, dtype: type[Any], shape: tuple[int, ...]) -> "np.memmap[Any, Any]":
-    """An array of a file, not read yet; the file is open as long as the array is there.
+    """An array of a file, not read yet; the file stays open as long as the array exists.
 
-    What the system says of the file itself (no more files may be open, the disk fails) is no damage, and passed on.
+    Operating system errors (too many open files, disk failure) are not damage and are passed on.
     """
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-        if isinstance(found, np.memmap) and found.dtype == dtype and found.shape == shape:
-            return found
-        reason = f"{found.dtype} of shape {found.shape}"
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(mapped, np.memmap) and mapped.dtype == dtype and mapped.shape == shape:
+            return mapped
+        reason = f"{mapped.dtype} of shape {mapped.shape}"
     except (ValueError, EOFError) as error:
         reason = str(error)
-    raise UserError(f"{path}: a damaged block of pixels ({reason}); delete it to have it decoded again")
+    raise UserError(f"{path}: a damaged block of pixels ({reason}); delete it, and it will be decoded again")

@@ -1,4 +1,4 @@
-"""The Triton kernels of `colours` and `device_resize`; imported only where Triton is."""
+"""Triton kernels for `colours` and `device_resize`; imported only if Triton is available."""
 
 import triton
 import triton.language as tl
@@ -13,7 +13,7 @@ def rgb_kernel(
     height, width, chroma_height, chroma_width,
     ACROSS: tl.constexpr, DOWN: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """A program has BLOCK pixels of a row of an image."""
+    """Each program handles BLOCK pixels of a row of an image."""
     row = tl.program_id(0)
     image = row // height
     y = row % height
@@ -60,7 +60,9 @@ def rgb_kernel(
 
 @triton.jit
 def rounded_kernel(sums, out, length, count, BITS: tl.constexpr, LOW: tl.constexpr, BLOCK: tl.constexpr):
-    """A program has BLOCK results, of rows of `length`; a row of sums has that many high and then as many low ones."""
+    """Each program handles BLOCK results in rows of `length`; a row of sums has `length` high ones, then `length` low
+    ones.
+    """
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = place < count
     at = sums + place + place // length * length
@@ -72,7 +74,7 @@ def rounded_kernel(sums, out, length, count, BITS: tl.constexpr, LOW: tl.constex
 
 @triton.jit
 def weights_kernel(packed, out, size, most, side, LOW: tl.constexpr, BLOCK: tl.constexpr):
-    """A program has BLOCK numbers of the rows of the high and of the low parts, for one output pixel."""
+    """Each program handles BLOCK values in the rows of the high and low parts, for one output pixel."""
     row = tl.program_id(0)
     x = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     start = packed + row.to(tl.int64) * (most + 1)

@@ -1,4 +1,4 @@
-"""Which images an extraction goes over, and where their rows are cut into shards."""
+"""The images that an extraction processes, and their division into shards."""
 
 from array import array
 from collections.abc import Iterator
@@ -14,14 +14,15 @@ from unseen.images.source import ImageSource
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The images of a split, as columns: a million of them take 16 MB.
+    """The images of a split, as columns: a million images take 16 MB.
 
-    Shards are cut by the images' places here alone, not by who works on them nor by which turn out to be damaged.
+    The division into shards depends only on the positions of the images here, not on who works on them nor on which
+    images turn out to be damaged.
 
     Attributes:
-        numbers: (n,) where each image is in its source.
+        numbers: (n,) index of each image in its source.
         labels: (n,) class indices into `classes`.
-        classes: of the whole manifest, sorted, so that its splits agree on them.
+        classes: all classes of the manifest, sorted, so that its splits agree.
     """
 
     numbers: NDArray[np.int64]
@@ -34,12 +35,12 @@ class Plan:
         return -(-len(self.numbers) // self.shard_rows)
 
     def images(self, shard: int) -> range:
-        """The places of a shard's images."""
+        """The positions of a shard's images."""
         return range(shard * self.shard_rows, min((shard + 1) * self.shard_rows, len(self.numbers)))
 
 
 def plan(source: ImageSource, manifest: Manifest, split: str, shard_rows: int) -> Plan:
-    """Find the images of a split; one that the source lacks, or a split without images, is an error."""
+    """Find the images of a split; an image that the source lacks, or a split without images, is an error."""
     codes: dict[str, int] = {}
     places, found = array("q"), array("q")
     for place, (entry, word) in enumerate(zip(manifest.entries, manifest.splits, strict=True)):
@@ -61,10 +62,10 @@ def plan(source: ImageSource, manifest: Manifest, split: str, shard_rows: int) -
 
 
 def _numbers(source: ImageSource, manifest: Manifest, split: str, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the images at some places of the manifest are in the source.
+    """Indices in the source of the images at some positions of the manifest.
 
-    A manifest is in the order of its source unless somebody sorted it: both are gone through side by side, and only if
-    that does not find all is a table of ids made, which takes hundreds of bytes an image.
+    A manifest usually has the order of its source: both are traversed side by side, and a table of ids, which takes
+    hundreds of bytes per image, is only built if that does not find all images.
     """
     if manifest.entries is source.entries:
         return places

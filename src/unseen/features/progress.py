@@ -1,16 +1,16 @@
-"""How far an extraction is."""
+"""Progress of an extraction."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an extraction is.
+    """Progress of an extraction.
 
     Attributes:
-        done, total: images, of those that were still to do when it began.
-        seconds: since then.
-        idle: of these, how many the device had nothing to do for want of data; nan where several devices work.
+        done, total: images done, out of those that remained at the start.
+        seconds: time since the start.
+        idle: seconds in which the device had no data to work on; nan if several devices work.
     """
 
     done: int
@@ -20,10 +20,10 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Images a second."""
+        """Images per second."""
         return self.done / self.seconds if self.seconds else 0.0
 
     @property
     def left(self) -> float:
-        """Seconds to go at this rate."""
+        """Estimated seconds remaining."""
         return (self.total - self.done) / self.rate if self.done else float("inf")

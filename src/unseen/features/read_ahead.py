@@ -1,4 +1,4 @@
-"""Reading features while a device still works on others, so that they are in memory when their turn comes."""
+"""Reading the next features while a device works on the current ones, so that they are in memory when needed."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,13 +11,13 @@ from unseen.reading.arrays import memory
 
 BLOCK = 1 << 24
 SHARE = 0.25
-"""Of a machine's memory: more than that is not read ahead, as it would only take the place of what is in use."""
+"""Share of the machine's memory: larger features are not read ahead, since they would displace data in use."""
 
 
 def read_ahead(places: Sequence[Path]) -> Thread | None:
-    """Go through features in another thread if nobody has yet, and bring their files into the system's cache.
+    """Check features in another thread if that has not been done, which brings their files into the system's cache.
 
-    What is wrong with them is found again, and said, when they are opened. None where they are too large.
+    Problems are reported when the features are opened. None if they are too large.
     """
     files = [file for place in places for file in (place.glob("X-*.npy") if place.is_dir() else (place,))]
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Features from a user's own files."""
+"""Reading features from a user's own files."""
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -23,17 +23,18 @@ from unseen.reading.guard import reading
 SUFFIXES = (".npz", ".safetensors", ".pth", ".pt", ".npy")
 LARGEST_LABEL = 1 << 53
 NAMES = ("x", "y", "classes", "ids")
-"""Of the arrays that are read, in letters of any case; others are left alone."""
+"""Names of the arrays that are read, in any case; other arrays are ignored."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnArrays:
-    """What is in a user's file.
+    """The contents of a user's file.
 
     Attributes:
-        arrays: those that features have, a large X mapped if it can be, and `names` those of all.
-        files: that have their bytes.
-        check: refuses bytes that are not what the file's own checksum says.
+        arrays: the arrays used for features, with a large X memory-mapped if possible; `names` are the names of all
+            arrays.
+        files: the files with their bytes.
+        check: refuses bytes that do not match the file's own checksum.
     """
 
     arrays: Mapping[str, NDArray[Any]]
@@ -49,17 +50,17 @@ def read_features(path: Path, *, again: bool = False, tell: Tell | None = None) 
     """Features from any of:
 
     - a feature store (a folder),
-    - `.npz` or `.safetensors` with `X` (n × d) and `y` (n), and if wanted `classes` (names by label) and `ids`,
-    - `.pth` with a dictionary of tensors `X` and `Y`, as the ImageNet-CoG code writes it,
+    - `.npz` or `.safetensors` with `X` (n × d) and `y` (n), and optionally `classes` (names by label) and `ids`,
+    - `.pth` with a dictionary of tensors `X` and `Y`, as written by the ImageNet-CoG code,
     - `.npy` with X, beside a file with y: `X.npy` and `y.npy`, or `train_X.npy` (or `train.npy`) and `train_y.npy`.
 
     Labels may be any integers or strings: without `classes`, their sorted distinct values are the classes. Pickles
-    inside are refused. A job is named by the hash of its features, so all their bytes are gone through, but only once
-    as long as the files do not change (`unseen.features.checked`).
+    inside are refused. A job is identified by the hash of its features, so all bytes are read and checked, but only
+    once as long as the files do not change (`unseen.features.checked`).
 
     Args:
-        again: go through all bytes, whatever was noted of them.
-        tell: told in a sentence of what took time and need not be done again.
+        again: check all bytes, regardless of earlier checks.
+        tell: called with a sentence about work that took time and is not repeated next time.
     """
     if path.is_dir():
         return check_labels(read_store(path, verify=True, again=again, tell=tell), str(path))
@@ -89,7 +90,7 @@ def _features(own: OwnArrays, path: Path) -> Features:
             raise UserError(f"{path}: no array '{name.upper() if name == 'x' else name}' among {', '.join(own.names)}")
     X, labels = np.asanyarray(lower["x"]), np.asarray(lower["y"])
     if not X.dtype.isnative and X.dtype.kind in "fiu":
-        X = X.astype(X.dtype.newbyteorder("="))  # of another machine; PyTorch reads the bytes of this one only
+        X = X.astype(X.dtype.newbyteorder("="))  # of the other byte order, which PyTorch cannot read
     if X.dtype.kind == "f" and X.dtype.itemsize > 8:
         raise UserError(f"{path}: X is of type {X.dtype}; write it as float32 or float64")
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -100,7 +101,7 @@ def _features(own: OwnArrays, path: Path) -> Features:
 
 
 def _check(features: Features, own: OwnArrays, path: Path) -> Checked:
-    """Go through all bytes: the hash of X, labels and classes, and rows that are not as others."""
+    """Read all bytes: the hash of X, labels and classes, and rows that are not finite or all zeros."""
     with ThreadPoolExecutor(1) as beside:
         checksum = beside.submit(own.check)
         passed = go_through(features.X)
@@ -114,13 +115,13 @@ def _check(features: Features, own: OwnArrays, path: Path) -> Checked:
 
 
 def _classes(labels: NDArray[Any], names: NDArray[Any] | None, path: Path) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Names of the classes and the index of each label's: labels are indices into `names`, or names themselves."""
+    """Class names and the class index of each label: labels are indices into `names`, or names themselves."""
     words = labels.dtype.kind in "US"
     if labels.dtype.kind not in "USiubf" or (not words and not (np.abs(labels) < LARGEST_LABEL).all()):
         raise UserError(f"{path}: labels must be integers or strings, found {labels.dtype}")
     values = labels if words else labels.astype(np.int64)
     if (values != labels).any():
-        raise UserError(f"{path}: labels must be integers or strings, found numbers between integers")
+        raise UserError(f"{path}: labels must be integers or strings, found fractional numbers")
     known = None if names is None else _texts(names, "classes", path)
     if known is not None and not words:
         return known, values

@@ -1,11 +1,11 @@
-"""The first rows of a shard that is not complete yet: what a killed extraction goes on from.
+"""The first rows of an incomplete shard, from which an interrupted extraction resumes.
 
-A shard has 10,000 images, which take a slow network hours, and most data sets have fewer. Every so often what was
-computed since the last time is written beside the shards, from the shard's first image on without gaps:
+A shard has 10,000 images, which can take a slow network hours, and most data sets have fewer. At intervals, the rows
+computed since the last time are written beside the shards, without gaps from the shard's first image on:
 
-    X-00003-000030640.npz    rows of shard 3 from the image at place 30640 on, and the damaged images among them
+    X-00003-000030640.npz    rows of shard 3 from the image at position 30640 on, and the damaged images among them
 
-The complete shard is written from all of them, so it is the same to the bit as one that was never interrupted.
+The complete shard is assembled from these parts, so it is bit-identical to one that was never interrupted.
 """
 
 import json
@@ -26,7 +26,7 @@ from unseen.reading.json_records import typed
 
 @dataclass(frozen=True, eq=False)
 class ShardPart:
-    """The rows of the images at the places `start` to `stop`, but for the damaged ones, which have reasons instead."""
+    """The rows of the images at the positions `start` to `stop`, without damaged images, which have reasons instead."""
 
     start: int
     stop: int
@@ -34,7 +34,7 @@ class ShardPart:
     damaged: Mapping[int, str]
 
     def until(self, stop: int) -> "ShardPart":
-        """The images before `stop` of this part."""
+        """The images of this part before `stop`."""
         if stop >= self.stop:
             return self
         damaged = {place: reason for place, reason in self.damaged.items() if place < stop}
@@ -43,7 +43,7 @@ class ShardPart:
 
 @dataclass(frozen=True)
 class _About:
-    """What the file of a part says beside the rows."""
+    """Metadata in the file of a part."""
 
     stop: int
     damaged: dict[str, str]
@@ -57,7 +57,7 @@ def write_part(folder: Path, shard: int, part: ShardPart) -> None:
 
 
 def read_parts(folder: Path, shard: int, start: int) -> list[ShardPart]:
-    """The parts of a shard from the image at place `start` on, as far as they leave no gap; a damaged file is one."""
+    """The consecutive parts of a shard from the image at position `start` on; a damaged file counts as a gap."""
     parts: list[ShardPart] = []
     while (part := _read_part(folder / f"X-{shard:05d}-{start:09d}.npz", start)) is not None:
         parts.append(part)

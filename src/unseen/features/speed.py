@@ -1,4 +1,4 @@
-"""How long an extraction will take, from a few images."""
+"""Estimating the duration of an extraction from a few images."""
 
 import time
 from collections.abc import Sequence
@@ -9,25 +9,25 @@ from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
 
 SAMPLE = 32
-"""Images that are timed; on a GPU as many as a batch has, as fewer do not keep it busy."""
+"""Number of images timed; on a GPU as many as a batch has, since fewer do not keep it busy."""
 
 STARTING = 1.0
-"""Seconds until the processes that decode for a GPU have begun: each is a copy of a process that drives one."""
+"""Seconds until the decoding processes for a GPU have started: each is a fork of a process that uses the GPU."""
 
 
 def extraction_seconds(
     speed: tuple[float, Sequence[float]], left: Sequence[int], settings: Settings, gpus: int = 1
 ) -> float:
-    """Seconds that the images that are left should take.
+    """Estimated seconds for the remaining images.
 
     Args:
-        speed: as `seconds_per_image` measures it.
-        left: images of each backbone; one pass over them serves all.
-        gpus: that work side by side; decoding has the same cores however many there are.
+        speed: as measured by `seconds_per_image`.
+        left: remaining images of each backbone; one pass serves all backbones.
+        gpus: number of GPUs working in parallel; they share the same cores for decoding.
     """
     reading = speed[0] * max(left) / max(settings.workers, 1)
     computing = sum(each * images for each, images in zip(speed[1], left, strict=True))
-    # A CPU decodes and computes with the same cores, a GPU computes while the CPU decodes.
+    # A CPU decodes and computes with the same cores; a GPU computes while the CPU decodes.
     if settings.device == "cpu":
         return reading + computing
     return max(reading, computing / gpus) + (STARTING if settings.workers else 0.0)
@@ -36,9 +36,9 @@ def extraction_seconds(
 def seconds_per_image(
     source: ImageSource, backbones: Sequence[Backbone], settings: Settings
 ) -> tuple[float, list[float]]:
-    """Seconds that one process decodes an image in, and that each backbone takes for one, measured on a few.
+    """Seconds per image for decoding in one process, and for each backbone, measured on a few images.
 
-    Where a GPU decodes, its seconds are counted as those of as many processes as there are.
+    If a GPU decodes, its time is multiplied by the number of processes.
     """
     import torch
 
@@ -63,7 +63,7 @@ def seconds_per_image(
         pixels = torch.zeros(images, side, side, 3, dtype=torch.uint8, device=device)
         backbone.module.eval().to(device)
         with torch.inference_mode():
-            for _ in range(2):  # the first time a device sets itself up
+            for _ in range(2):  # the first call initialises the device
                 start = time.perf_counter()
                 features(backbone, pixels, settings.precision).cpu()
         compute.append((time.perf_counter() - start) / len(pixels))
@@ -71,7 +71,7 @@ def seconds_per_image(
 
 
 def _seconds_there(source: ImageSource, numbers: Sequence[int], transform: Transform, settings: Settings) -> float:
-    """Seconds a process reads an image in, or a GPU decodes it in for each process, whichever are more."""
+    """Seconds per image: the larger of the reading time of a process and the decoding time of a GPU."""
     import numpy as np
     import torch
 
@@ -84,7 +84,7 @@ def _seconds_there(source: ImageSource, numbers: Sequence[int], transform: Trans
     start = time.perf_counter()
     read = decoder[0]
     reading = time.perf_counter() - start
-    for _ in range(2):  # the first time a device sets itself up
+    for _ in range(2):  # the first call initialises the device
         start = time.perf_counter()
         [*decoded_there((batch for batch in [read]), device, exif=settings.exif)]
     return max(reading, (time.perf_counter() - start) * max(settings.workers, 1)) / len(places)

@@ -1,13 +1,13 @@
-"""The feature store: a folder of shards that are memory-mapped, and a manifest that says what they are.
+"""The feature store: a folder of memory-mapped shards and a manifest that describes them.
 
     manifest.json      format, rows, dimension, dtype, classes, shards with their hashes, provenance, content hash
     X-00000.npy …      (rows, d) float16 or float32
     y.npy              (n,) int64 labels
-    ids.txt            names of the images, one a line, where they are known
-    checked.json       that the shards' bytes were found to be what the manifest says (`unseen.features.checked`)
+    ids.txt            names of the images, one per line, if known
+    checked.json       note that the shards match their hashes (`unseen.features.checked`)
 
-Every file is written under another name and renamed when complete, the manifest last: a folder without one is
-unfinished.
+Every file is written under a temporary name and renamed when complete, the manifest last: a folder without a manifest
+is unfinished.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ SHARD_ROWS = 100_000
 
 @dataclass(frozen=True)
 class ShardFile:
-    """A shard in a manifest: a file beside it."""
+    """A shard in a manifest: a file in the same folder."""
 
     file: str
     rows: int
@@ -48,7 +48,7 @@ class ShardFile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What `manifest.json` says; the module's docstring explains it."""
+    """The contents of `manifest.json`; see the module's docstring."""
 
     format: int
     rows: int
@@ -63,7 +63,7 @@ class Manifest:
 
 
 class Shards:
-    """The rows of several memory-mapped arrays as one (n, d) array; slices are read when asked for."""
+    """The rows of several memory-mapped arrays as one (n, d) array; slices are read on access."""
 
     def __init__(self, parts: Sequence[NDArray[Any]]) -> None:
         self.parts = parts
@@ -86,7 +86,7 @@ class Shards:
         return whole if dtype is None else whole.astype(dtype)
 
     def pieces(self, start: int, stop: int) -> Iterator[NDArray[Any]]:
-        """The rows from `start` to `stop`, as the arrays that they are in."""
+        """The rows from `start` to `stop`, as slices of the underlying arrays."""
         while start < stop:
             part = bisect_right(self._ends, start)
             first = self._ends[part] - len(self.parts[part])
@@ -108,8 +108,8 @@ def write_store(
     """Write (X, y) batches as a store and return its content hash.
 
     Args:
-        batches: X (rows, d) and y (rows,) labels, in order; nothing but one shard is held in memory.
-        provenance: what goes into the manifest under `backbone`, `transform`, `source` and so on; must be JSON.
+        batches: X (rows, d) and y (rows,) labels, in order; only one shard is held in memory.
+        provenance: stored in the manifest under `backbone`, `transform`, `source` and so on; must be JSON.
     """
     (folder / MANIFEST).unlink(missing_ok=True)
     shards: list[dict[str, Any]] = []
@@ -128,22 +128,22 @@ def write_store(
 
 
 def shard_name(number: int) -> str:
-    """The file of a shard."""
+    """The file name of a shard."""
     return f"X-{number:05d}.npy"
 
 
 def write_shard(folder: Path, number: int, X: NDArray[Any], *, dtype: str, where: str) -> dict[str, Any]:
-    """Write some rows as a file of their own and return what the manifest says of it.
+    """Write rows as one file and return its entry for the manifest.
 
     Args:
-        where: what an error names when the rows do not fit the type or are not finite.
+        where: name used in the error if the rows do not fit the dtype or are not finite.
     """
     if dtype not in DTYPES:
-        raise UserError(f"features are kept as {' or '.join(DTYPES)}, not {dtype}")
+        raise UserError(f"features are stored as {' or '.join(DTYPES)}, not {dtype}")
     with np.errstate(over="ignore"):
         rows = np.ascontiguousarray(X, dtype=dtype)
     if dtype == "float16" and np.isfinite(X).all() and not np.isfinite(rows).all():
-        raise UserError(f"{folder}: values above 65504 do not fit float16; keep these features as float32")
+        raise UserError(f"{folder}: values above 65504 do not fit float16; store these features as float32")
     bad, _ = flawed_rows(rows)
     if len(bad):
         raise UserError(f"{where}: values that are not finite in {row_numbers(bad.tolist())}; extract them again")
@@ -167,11 +167,11 @@ def finish_store(
     ids: Iterable[str],
     dtype: str,
 ) -> str:
-    """Make a store of shards that `write_shard` wrote, in this order, and return its content hash.
+    """Turn shards written by `write_shard`, in this order, into a store and return its content hash.
 
     Args:
         y: labels of all rows.
-        ids: names of all rows, known to be different ones and without line ends; or none.
+        ids: names of all rows, already checked to be unique and without line ends; or none.
     """
     _save(folder / "y.npy", y)
     names = iter(ids)
@@ -200,7 +200,7 @@ def finish_store(
 def _regrouped(
     batches: Iterable[tuple[NDArray[Any], NDArray[Any]]], rows: int
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """The same samples in groups of `rows`, the last one shorter."""
+    """The same samples in groups of `rows`, the last one possibly smaller."""
     waiting: list[tuple[NDArray[Any], NDArray[Any]]] = []
     count = 0
     for X, y in batches:
@@ -223,17 +223,17 @@ def _save(path: Path, array: NDArray[Any]) -> None:
 
 
 def _content_hash(manifest: Mapping[str, Any]) -> str:
-    """SHA-256 of the data's own hashes and of what they mean; not of where they came from."""
+    """SHA-256 of the hashes of the data and of its meaning; the provenance is not included."""
     parts = {key: manifest[key] for key in ("rows", "dimension", "dtype", "classes", "labels_sha256")}
     parts["shards"] = [shard["sha256"] for shard in manifest["shards"]]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What a finished store says of itself, in fields of the right types that go together."""
+    """The manifest of a finished store, with fields checked for types and consistency."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise UserError(f"{folder}: no {MANIFEST}, so its extraction was not finished; run it again")
+        raise UserError(f"{folder}: no {MANIFEST}, so its extraction is unfinished; run it again")
     record = read_json(path, "extract these features again")
     if record.get("format") != FORMAT:
         raise UserError(f"{path}: format {str(record.get('format'))[:20]}, this version reads {FORMAT}")
@@ -252,10 +252,9 @@ def read_store(folder: Path, *, verify: bool = False, again: bool = False, tell:
     Sizes, labels and the manifest's own hash are always checked.
 
     Args:
-        verify: go through the bytes of every shard too, if that was not done since they last changed, and count the
-            rows of zeros.
-        again: do so whatever was noted.
-        tell: told in a sentence if that took time.
+        verify: also check the bytes of every shard, unless that was done since they last changed, and count zero rows.
+        again: check them in any case.
+        tell: called with a sentence if that took time.
     """
     manifest = read_manifest(folder)
     files = [folder / shard.file for shard in manifest.shards]
@@ -280,13 +279,13 @@ def read_store(folder: Path, *, verify: bool = False, again: bool = False, tell:
         return Checked(recorded, zeros)
 
     checked = checked_once(folder, files, check, again=again, tell=tell)
-    # A note that came here with the shards of another store says nothing of this one.
+    # A note copied with the shards of another store does not apply to this one.
     zeros = checked.zero_rows if checked.content_hash == recorded else check().zero_rows
     return replace(features, zero_rows=zeros)
 
 
 def _go_through(parts: Sequence[NDArray[Any]], hashes: Mapping[Path, str], folder: Path) -> tuple[int, ...]:
-    """The rows of zeros; shards that do not have their hash are refused, and rows that are not finite."""
+    """Indices of zero rows; shards that do not match their hash and rows that are not finite are refused."""
     passes = go_through_parts(parts)
     for (file, digest), passed in zip(hashes.items(), passes, strict=True):
         if passed.digest.hexdigest() != digest:

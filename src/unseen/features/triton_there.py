@@ -12,5 +12,5 @@ def _there() -> bool:
 
 
 def use_triton(tensor: Tensor) -> bool:
-    """Triton is installed and the tensor is on a GPU."""
+    """Whether Triton is installed and the tensor is on a GPU."""
     return tensor.is_cuda and _there()

@@ -1,12 +1,12 @@
-"""A store that is being extracted: its shards come one by one, from several processes or machines.
+"""A store that is being extracted: its shards are written one by one, by several processes or machines.
 
-Beside each shard lies a file that says it is complete, with the images that are missing from it:
+Beside each shard there is a file that marks it as complete and lists the images missing from it:
 
     X-00000.npy     rows
     X-00000.json    their number and hash, and the damaged images; written after them
 
-Whoever finds all of these writes the manifest, which makes the folder a feature store. Of a shard that was begun there
-may be parts (`shard_parts`).
+Whoever finds all of these writes the manifest, which turns the folder into a feature store. A shard in progress may
+have parts (`shard_parts`).
 """
 
 import json
@@ -30,7 +30,7 @@ from unseen.reading.json_records import read_json, typed
 
 @dataclass(frozen=True)
 class LostImage:
-    """A damaged image of a shard, at a place of the plan."""
+    """A damaged image of a shard, by its position in the plan."""
 
     place: int
     id: str
@@ -40,7 +40,7 @@ class LostImage:
 
 @dataclass(frozen=True)
 class ShardRecord:
-    """What is noted of a shard that is complete; of one without rows, only the damaged images."""
+    """The record of a complete shard; if it has no rows, only the damaged images."""
 
     rows: int
     damaged: tuple[LostImage, ...]
@@ -51,10 +51,10 @@ class ShardRecord:
 
 @dataclass(frozen=True, eq=False)
 class Unfinished:
-    """The folder of a store, and what will be in it.
+    """The folder of a store in progress, and its future contents.
 
     Attributes:
-        provenance: what decides the features, with the `key` that all of it hashes to.
+        provenance: everything that determines the features, with the `key`, its hash.
     """
 
     folder: Path
@@ -64,11 +64,11 @@ class Unfinished:
     provenance: Mapping[str, Any]
 
     def is_finished(self) -> bool:
-        """Whether the store has its manifest; one of other features is an error."""
+        """Whether the store has its manifest; a store of other features is an error."""
         if not (self.folder / MANIFEST).exists():
             return False
         if read_manifest(self.folder).provenance.get("key") != self.provenance["key"]:
-            raise UserError(f"{self.folder}: holds the features of another extraction; give another folder")
+            raise UserError(f"{self.folder}: contains the features of another extraction; give another folder")
         return True
 
     def missing(self) -> set[int]:
@@ -78,30 +78,30 @@ class Unfinished:
         return {shard for shard in range(self.plan.shards) if self._record(shard) is None}
 
     def parts(self, shard: int) -> list[ShardPart]:
-        """What was computed of a shard that is not complete, from its first image on."""
+        """The computed parts of an incomplete shard, from its first image on."""
         images = self.plan.images(shard)
         return [part for part in read_parts(self.folder, shard, images.start) if part.stop < images.stop]
 
     def missing_rows(self, shards: Iterable[int]) -> int:
-        """Images of some shards whose features are still to be extracted."""
+        """Number of images of some shards without features."""
         lacking = self.missing().intersection(shards)
         done = sum(part.stop - part.start for shard in lacking for part in self.parts(shard))
         return sum(len(self.plan.images(shard)) for shard in lacking) - done
 
     def first_damaged(self) -> tuple[str, str] | None:
-        """Id and reason of a damaged image among what is done."""
+        """Id and reason of the first damaged image in the complete shards."""
         for shard in range(self.plan.shards):
             record = self._record(shard)
             if record is None:
-                found = {place: why for part in self.parts(shard) for place, why in part.damaged.items()}
-                if found:
-                    return self.id(min(found)), found[min(found)]
+                damaged = {place: why for part in self.parts(shard) for place, why in part.damaged.items()}
+                if damaged:
+                    return self.id(min(damaged)), damaged[min(damaged)]
             elif record.damaged:
                 return record.damaged[0].id, record.damaged[0].reason
         return None
 
     def save(self, shard: int, X: NDArray[Any], damaged: Mapping[int, str]) -> None:
-        """Write a shard: the rows of its images in order, but for the damaged ones, which are given by their places."""
+        """Write a shard: the rows of its images in order, without damaged images, given by position."""
         images = self.plan.images(shard)
         if len(X) + len(damaged) != len(images):
             raise AssertionError(f"{len(X)} rows and {len(damaged)} damaged of {len(images)} images")
@@ -116,7 +116,7 @@ class Unfinished:
         remove_parts(self.folder, shard)
 
     def finish(self) -> bool:
-        """Write the manifest if all shards are there; whether the store is finished."""
+        """Write the manifest if all shards exist; returns whether the store is finished."""
         if self.is_finished():
             return True
         records = [self._record(shard) for shard in range(self.plan.shards)]
@@ -146,7 +146,7 @@ class Unfinished:
         return (self.id(int(place)) for place in places)
 
     def id(self, place: int) -> str:
-        """The name of the image at a place of the plan."""
+        """The name of the image at a position of the plan."""
         return self.source.entries[int(self.plan.numbers[place])].id
 
     def _label(self, place: int) -> str:
@@ -156,7 +156,7 @@ class Unfinished:
         return self.folder / f"X-{shard:05d}.json"
 
     def _record(self, shard: int) -> ShardRecord | None:
-        """What was noted of a finished shard; None where it is not finished, or what was noted cannot be relied on."""
+        """The record of a finished shard; None if it is unfinished, or the record is unreliable."""
         path = self._record_path(shard)
         try:
             with reading(path, "the record of a shard"):

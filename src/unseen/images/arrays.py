@@ -34,8 +34,8 @@ def array_images(pixels: NDArray[Any], labels: Sequence[Any], ids: Sequence[str]
     """
     channels = pixels.shape[3:]
     if pixels.dtype != np.uint8 or pixels.ndim not in {3, 4} or channels not in {(), (3,)} or 0 in pixels.shape:
-        found = f"{pixels.dtype} {tuple(pixels.shape)}"
-        raise UserError(f"images must be uint8 of shape (n, h, w) or (n, h, w, 3) with values 0 … 255, not {found}")
+        kind = f"{pixels.dtype} {tuple(pixels.shape)}"
+        raise UserError(f"images must be uint8 of shape (n, h, w) or (n, h, w, 3) with values 0 … 255, not {kind}")
     if len(labels) != len(pixels) or (len(ids) and len(ids) != len(pixels)):
         raise UserError(f"{len(pixels)} images but {len(labels)} labels and {len(ids)} ids")
     names = ids if len(ids) else [f"{number:08d}" for number in range(len(pixels))]

@@ -90,13 +90,15 @@ def _split_folder(folder: Path, split: str | None) -> Path:
 
 def _column(folder: Path, features: Mapping[str, Any], kind: str, option: str) -> str:
     """The only column of the given type, or the one with a usual name if there are several."""
-    found = [name for name, value in features.items() if isinstance(value, dict) and value.get("_type") == kind]
-    if not found and option in features:
+    candidates = [name for name, value in features.items() if isinstance(value, dict) and value.get("_type") == kind]
+    if not candidates and option in features:
         return option
-    if len(found) != 1:
-        which = f"several columns of type {kind} ({', '.join(found)})" if found else f"no column of type {kind}"
+    if len(candidates) != 1:
+        which = (
+            f"several columns of type {kind} ({', '.join(candidates)})" if candidates else f"no column of type {kind}"
+        )
         raise UserError(f"{folder}: {which}; name the column to use ({option})")
-    return found[0]
+    return candidates[0]
 
 
 def _holds_images(kind: Any) -> bool:

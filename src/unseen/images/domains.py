@@ -86,7 +86,7 @@ def level_domains(
     if splits is None:
         names = _names(source, wanted)
         least = rule.test + rule.min_train
-        few = {label: len(found) for label, found in sorted(names.items()) if len(found) < least}
+        few = {label: len(images) for label, images in sorted(names.items()) if len(images) < least}
         lost = LeftOut(tuple(sorted(wanted - set(names))), few)
         _refuse(lost, wanted, least, where, on_missing, advice)
         kept = wanted.difference(lost.absent, lost.few)
@@ -111,13 +111,13 @@ def seen_domain(
     Args:
         expected: ids that the classes must have, if known.
     """
-    found = [{entry.label for entry in source.entries} for source in (train, test)]
-    _same_classes(found[0], found[1], f"{where}: training and validation images", ("training", "validation"))
+    classes = [{entry.label for entry in source.entries} for source in (train, test)]
+    _same_classes(classes[0], classes[1], f"{where}: training and validation images", ("training", "validation"))
     if expected is not None:
-        _same_classes(set(expected), found[0], f"{where}: the seen domain and the images", ("seen", "images"))
+        _same_classes(set(expected), classes[0], f"{where}: the seen domain and the images", ("seen", "images"))
     sides = {word: (source, whole(source, word)) for word, source in (("train", train), ("test", test))}
     rows = {word: len(manifest) for word, (_, manifest) in sides.items()}
-    return DomainImages(name, tuple(sorted(found[0])), sides, rows)
+    return DomainImages(name, tuple(sorted(classes[0])), sides, rows)
 
 
 def _names(source: ImageSource, wanted: Collection[str]) -> dict[str, list[str]]:

@@ -14,8 +14,8 @@ from unseen.images.chosen import choose_images
 from unseen.images.datasets.listing import ALL, Listing, Row, files_listing
 from unseen.images.list_file import LABEL_COLUMNS, list_rows
 from unseen.images.source import ImageSource
-from unseen.images.tars import is_image
-from unseen.images.webdataset import RANGE, webdataset_images
+from unseen.images.tars.archive import is_image
+from unseen.images.tars.webdataset import RANGE, webdataset_images
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
 CAPTION_COLUMNS = ("caption", "text", "title")
@@ -90,14 +90,14 @@ def _in_shards(file: Path, place: Path, pairs: Mapping[str, str]) -> Listing:
     there = [entry.id for entry in shards.entries]
     places = _index(there, lambda id_: (id_, id_.partition("/")[2]))
     number = {id_: place for place, id_ in enumerate(there)}
-    found = {key: _place(file, key.rpartition(".")[0] if is_image(key) else key, places, there) for key in pairs}
-    rows = [Row(id_, pairs[key], ALL) for key, id_ in found.items() if id_]
+    ids = {key: _place(file, key.rpartition(".")[0] if is_image(key) else key, places, there) for key in pairs}
+    rows = [Row(id_, pairs[key], ALL) for key, id_ in ids.items() if id_]
     if not rows:
         raise UserError(
             f"{file}: none of its images is in {place}, such as {next(iter(pairs))}; give the right shards (root)"
         )
     source = partial(_open_chosen, shards, [number[row.id] for row in rows], rows, str(file))
-    return Listing(rows, source, [key for key, id_ in found.items() if not id_])
+    return Listing(rows, source, [key for key, id_ in ids.items() if not id_])
 
 
 def _open_chosen(source: ImageSource, numbers: Sequence[int], rows: Sequence[Row], where: str) -> ImageSource:
@@ -114,8 +114,8 @@ def _index(ids: Sequence[str], names: Callable[[str], Iterable[str]]) -> dict[st
 
 
 def _place(file: Path, name: str, places: Mapping[str, list[int]], ids: Sequence[str]) -> str | None:
-    found = places.get(name, [])
-    if len(found) > 1:
-        both = " and ".join(ids[number] for number in found[:2])
+    matches = places.get(name, [])
+    if len(matches) > 1:
+        both = " and ".join(ids[number] for number in matches[:2])
         raise UserError(f"{file}: {name} matches {both}; name images by their paths")
-    return ids[found[0]] if found else None
+    return ids[matches[0]] if matches else None

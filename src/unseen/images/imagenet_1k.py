@@ -13,13 +13,13 @@ from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table, read_text
 from unseen.images.entries import EntryTable
 from unseen.images.folder import FileImages, folder_images
-from unseen.images.imagenet_tars import imagenet_tars
 from unseen.images.listing import list_folder
 from unseen.images.releases import WNID, provenance
 from unseen.images.source import Entry, ImageSource
-from unseen.images.tar_images import TarImages
-from unseen.images.tar_index import Group, Groups, Watch, index_tars, open_index
-from unseen.images.tars import images_in, is_image, open_plain_tar
+from unseen.images.tars.archive import images_in, is_image, open_plain_tar
+from unseen.images.tars.imagenet_tars import imagenet_tars
+from unseen.images.tars.index import Group, Groups, Watch, index_tars, open_index
+from unseen.images.tars.tar_images import TarImages
 from unseen.words import whole_number
 
 VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(?P<number>[0-9]{8})\.[A-Za-z]+")
@@ -128,8 +128,8 @@ def read_truth(file: Path) -> dict[str, str]:
 def _label(truth: Mapping[str, str], name: str, file: Path) -> str:
     label = truth.get(name.rpartition(".")[0])
     if label is None or not WNID.fullmatch(label):
-        found = "nothing" if label is None else repr(label)
-        raise UserError(f"{file}: no synset id for the image {name} ({found} where one was expected)")
+        shown = "nothing" if label is None else repr(label)
+        raise UserError(f"{file}: no synset id for the image {name} ({shown} where one was expected)")
     return label
 
 

@@ -56,8 +56,8 @@ class _Segments:
             # A second frame is not allowed.
             self.frame, self.kind = (b"", 0) if self.frame else (segment, marker)
         elif marker in {HUFFMAN, QUANTISATION}:
-            found = _huffman_tables(segment) if marker == HUFFMAN else _quantisation_tables(segment)
-            self.tables = None if found is None or self.tables is None else self.tables | found
+            tables = _huffman_tables(segment) if marker == HUFFMAN else _quantisation_tables(segment)
+            self.tables = None if tables is None or self.tables is None else self.tables | tables
         elif marker == APP1:
             self.exif = self.exif or segment.startswith(b"Exif\0")
         elif marker == APP14 and segment.startswith(b"Adobe") and len(segment) >= 12:
@@ -127,7 +127,7 @@ def _quantisation_tables(segment: bytes) -> set[tuple[int, int]] | None:
 
 def _huffman_tables(segment: bytes) -> set[tuple[int, int]] | None:
     """The tables that a segment defines; None if codes of these lengths cannot exist."""
-    found = set()
+    tables = set()
     while segment:
         name, lengths = segment[0], segment[1:17]
         symbols = segment[17 : 17 + sum(lengths)]
@@ -137,9 +137,9 @@ def _huffman_tables(segment: bytes) -> set[tuple[int, int]] | None:
             return None
         if not name >> 4 and max(symbols, default=0) > 15:
             return None
-        found.add((name >> 4, name & 15))
+        tables.add((name >> 4, name & 15))
         segment = segment[17 + sum(lengths) :]
-    return found
+    return tables
 
 
 def _restarts(width: int, height: int, luma: tuple[int, int], interval: int) -> int:
@@ -150,9 +150,9 @@ def _restarts(width: int, height: int, luma: tuple[int, int], interval: int) -> 
 
 def _is_whole(data: bytes, start: int, restarts: int) -> bool:
     """Whether the scan from `start` contains this many restart markers, in order, and then ends."""
-    for number, found in enumerate(MARKER.finditer(data, start)):
+    for number, match in enumerate(MARKER.finditer(data, start)):
         if number == restarts:
-            return found.group() == END
-        if found.group()[1] != 0xD0 + number % 8:
+            return match.group() == END
+        if match.group()[1] != 0xD0 + number % 8:
             return False
     return False

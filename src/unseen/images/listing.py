@@ -5,7 +5,7 @@ from os import DirEntry, scandir
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.images.tars import TAR_NAME, images_in, is_image, open_tar, tars_in
+from unseen.images.tars.archive import TAR_NAME, images_in, is_image, open_tar, tars_in
 
 
 def list_images(root: Path) -> Iterator[tuple[str, list[str]]]:

@@ -68,18 +68,18 @@ class Manifest:
         """
         rows = zip(self.entries, self.splits, strict=True)
         wanted = {entry.id: entry.label for entry, word in rows if split in {None, word}}
-        found: dict[str, int] = {}
+        positions: dict[str, int] = {}
         for number, entry in enumerate(source.entries):
             label = wanted.get(entry.id)
             if label is None:
                 continue
             if label != entry.label:
                 raise UserError(f"{entry.id} is of class {label} in the manifest, but {entry.label} in the images")
-            found[entry.id] = number
-        if len(found) < len(wanted):
-            missing = [id_ for id_ in wanted if id_ not in found]
+            positions[entry.id] = number
+        if len(positions) < len(wanted):
+            missing = [id_ for id_ in wanted if id_ not in positions]
             raise UserError(f"{missing[0]}: not among the images ({len(missing):,} of {len(wanted):,} are not)")
-        return [found[id_] for id_ in wanted]
+        return [positions[id_] for id_ in wanted]
 
     def _rows(self) -> Iterator[tuple[str, str, str]]:
         for entry, split in zip(self.entries, self.splits, strict=True):

@@ -8,14 +8,14 @@ from unseen.errors import UserError
 from unseen.images.arrow import INFO, SPLITS, STATE, arrow_images
 from unseen.images.folder import folder_images
 from unseen.images.imagenet_1k import flat_validation, imagenet_1k, is_flat_validation
-from unseen.images.imagenet_tars import imagenet_tars
 from unseen.images.list_file import PARQUET, listed_images
 from unseen.images.listing import list_folder
 from unseen.images.source import ImageSource
-from unseen.images.tar_index import Watch
-from unseen.images.tars import TAR_NAME, is_image
+from unseen.images.tars.archive import TAR_NAME, is_image
+from unseen.images.tars.imagenet_tars import imagenet_tars
+from unseen.images.tars.index import Watch
+from unseen.images.tars.webdataset import RANGE, is_shard, webdataset_images
 from unseen.images.torchvision_sets import PREFIX, torchvision_images
-from unseen.images.webdataset import RANGE, is_shard, webdataset_images
 
 LIST_SUFFIXES = (".csv", ".tsv", ".txt", ".lst", PARQUET)
 OFFICIAL_TARS = ("ILSVRC2012_img_train.tar", "ILSVRC2012_img_val.tar")

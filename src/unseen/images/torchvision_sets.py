@@ -91,8 +91,8 @@ def _split_option(name: str, parameters: Mapping[str, Any], split: str | None) -
 
 def _labels(name: str, data: Any) -> list[str]:
     """Classes in order. Data sets store them under several names; if none is found, every image is read once."""
-    found = next((getattr(data, a) for a in ("targets", "_labels", "labels", "y") if hasattr(data, a)), None)
-    numbers = _whole_numbers(found, len(data))
+    labels = next((getattr(data, a) for a in ("targets", "_labels", "labels", "y") if hasattr(data, a)), None)
+    numbers = _whole_numbers(labels, len(data))
     if numbers is None:
         numbers = _whole_numbers([data[i][1] for i in range(len(data))], len(data))
     if numbers is None:

@@ -1,4 +1,4 @@
-"""Accuracy: of the k best guesses, and with every class of equal weight."""
+"""Top-k accuracy and mean per-class accuracy."""
 
 import torch
 from torch import Tensor
@@ -7,14 +7,14 @@ from unseen.errors import UserError
 
 
 def top_k_correct(scores: Tensor, y: Tensor, k: int) -> Tensor:
-    """How many rows have their label among the k greatest scores.
+    """Number of rows with their label among the k largest scores.
 
     Args:
-        scores: (..., n, c), greater is more likely; leading dimensions are separate classifiers.
+        scores: (..., n, c), larger is more likely; leading dimensions are separate classifiers.
         y: (n,) class indices.
 
     Returns:
-        (...) counts. With fewer than k classes every row counts. Rows with a score that is not a number never do.
+        (...) counts. With fewer than k classes every row counts. Rows with a NaN score never do.
     """
     return _hits(scores, y, k).sum(dim=-1)
 
@@ -28,10 +28,10 @@ def top_k_accuracy(scores: Tensor, y: Tensor, k: int = 1) -> Tensor:
 
 
 def mean_per_class_accuracy(scores: Tensor, y: Tensor) -> Tensor:
-    """Top-1 accuracy within each class that y has, averaged over those classes: (...) in float64.
+    """Top-1 accuracy within each class that occurs in y, averaged over those classes: (...) in float64.
 
-    A row of a class with m samples weighs 1/m, so the mean over classes is one weighted sum over rows. Equal to
-    `top_k_accuracy` where all classes have as many samples. Arguments as in `top_k_correct`.
+    A row of a class with m samples has weight 1/m, so the mean over classes is one weighted sum over rows. Equal to
+    `top_k_accuracy` if all classes have the same number of samples. Arguments as in `top_k_correct`.
     """
     y = _checked(scores, y)
     _, inverse, counts = torch.unique(y, return_inverse=True, return_counts=True)
@@ -40,8 +40,8 @@ def mean_per_class_accuracy(scores: Tensor, y: Tensor) -> Tensor:
 
 
 def _hits(scores: Tensor, y: Tensor, k: int) -> Tensor:
-    """(..., n): whether a row's label is among its k greatest scores, and its scores are numbers."""
-    if k == 1:  # the usual case, several times faster by a maximum, which is not a number where a score is not
+    """(..., n): whether a row's label is among its k largest scores, and none of its scores is NaN."""
+    if k == 1:  # the usual case is several times faster with a maximum, which is NaN if a score is
         value, place = scores.max(dim=-1)
         return (place == y) & value.isfinite()
     best = scores.topk(min(k, scores.shape[-1]), dim=-1).indices
@@ -49,9 +49,13 @@ def _hits(scores: Tensor, y: Tensor, k: int) -> Tensor:
 
 
 def _checked(scores: Tensor, y: Tensor) -> Tensor:
-    """Labels where the scores are, if they fit together; the counting itself does not look: it is in inner loops."""
+    """Labels on the device of the scores, if the two match; the counting functions do not check, since they run in
+    inner loops.
+    """
     if scores.ndim < 2 or y.ndim != 1 or scores.shape[-2] != len(y) or scores.numel() == 0:
-        raise UserError(f"scores of shape {tuple(scores.shape)} do not go with labels of shape {tuple(y.shape)}")
+        raise UserError(f"scores of shape {tuple(scores.shape)} do not match labels of shape {tuple(y.shape)}")
     if y.is_floating_point() or int(y.min()) < 0 or int(y.max()) >= scores.shape[-1]:
-        raise UserError(f"labels must be class indices from 0 to {scores.shape[-1] - 1}, a column of scores for each")
+        raise UserError(
+            f"labels must be class indices from 0 to {scores.shape[-1] - 1}, with one column of scores each"
+        )
     return y.to(scores.device)

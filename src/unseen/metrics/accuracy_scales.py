@@ -1,7 +1,7 @@
 """Scales on which accuracies of many models lie on a line: logits, and probits as an alternative.
 
-Both are finite within (0, 1) only. An accuracy of exactly 0 or 1 on a test set of N images is therefore read as half
-an image right, or wrong, of N + 1 (`within_unit`); every other accuracy is left as it is.
+Both are finite only within (0, 1). An accuracy of exactly 0 or 1 on a test set of N images is therefore read as half an
+image right, or wrong, of N + 1 (`within_unit`); all other accuracies are unchanged.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scale:
-    """A way to stretch (0, 1) over all numbers, `forward`, and its inverse, `back`; both elementwise."""
+    """A map from (0, 1) to all real numbers, `forward`, and its inverse, `back`; both elementwise."""
 
     name: str
     forward: Callable[[ArrayLike], Array]
@@ -40,7 +40,7 @@ def expit(z: ArrayLike) -> Array:
 
 
 def probit(p: ArrayLike) -> Array:
-    """The standard normal's quantile of fractions within (0, 1)."""
+    """The standard normal quantile of fractions within (0, 1)."""
     from scipy import special
 
     values: Array = special.ndtri(_inside(p))
@@ -48,7 +48,7 @@ def probit(p: ArrayLike) -> Array:
 
 
 def normal_cdf(z: ArrayLike) -> Array:
-    """The standard normal's cumulative distribution, the inverse of `probit`."""
+    """The standard normal cumulative distribution function, the inverse of `probit`."""
     from scipy import special
 
     values: Array = special.ndtr(np.asarray(z, dtype=np.float64))
@@ -62,11 +62,11 @@ PROBIT = Scale("probit", probit, normal_cdf)
 def within_unit(accuracy: ArrayLike, size: int) -> Array:
     """Accuracies with 0 read as ½ of N + 1 images and 1 as N + ½ of them; the others unchanged.
 
-    That is (right + ½) / (N + 1), by which the logit of a count is usually kept finite, at the two ends only: a table's
-    other accuracies fit as they are printed. Gaps (NaN) stay gaps.
+    This is (right + ½) / (N + 1), the usual correction that keeps the logit of a count finite, applied at the two ends
+    only: the other accuracies of a table are used as printed. Missing values (NaN) stay missing.
 
     Args:
-        size: N, images of the test set.
+        size: N, the number of images in the test set.
     """
     if size < 1:
         raise UserError(f"a test set has at least one image, not {size}")
@@ -77,13 +77,13 @@ def within_unit(accuracy: ArrayLike, size: int) -> Array:
 
 
 def redraw(accuracy: ArrayLike, size: int, draws: int, generator: np.random.Generator) -> Array:
-    """Accuracies as they might have come out on other test sets of N images: (…) to (draws, …), binomial."""
+    """Accuracies drawn from binomial distributions, as on other test sets of N images: (…) to (draws, …)."""
     values = np.asarray(accuracy, dtype=np.float64)
     return within_unit(generator.binomial(size, values, size=(draws, *values.shape)) / size, size)
 
 
 def _inside(p: ArrayLike) -> Array:
     values = np.asarray(p, dtype=np.float64)
-    if not np.all((values > 0) & (values < 1)):  # NaN too
+    if not np.all((values > 0) & (values < 1)):  # also true for NaN
         raise UserError("accuracies of a fit are fractions above 0 and below 1, where logits and probits are finite")
     return values

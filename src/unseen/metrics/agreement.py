@@ -1,8 +1,8 @@
 """Agreement-on-the-line (Baek et al. 2022): OOD accuracy from predictions alone, without OOD labels.
 
-Where accuracy on the OOD set is a line of accuracy on the ID set, on probits and over models, the agreement between
-pairs of models was found to lie on the same line; where it is not, agreement is not on a line either. Agreement needs
-no labels, so its line tells whether to trust the one of accuracies, and predicts OOD accuracies from ID accuracies.
+If the OOD accuracy of models is a linear function of their ID accuracy (both as probits), the agreement between pairs
+of models was found to lie on the same line; if it is not, agreement is not linear either. Agreement needs no labels, so
+its line shows whether the line of accuracies can be trusted, and predicts OOD from ID accuracies.
 """
 
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ from unseen.metrics.robustness import LogitFit, Method, fit_accuracies, ood_colu
 Array = NDArray[np.float64]
 
 ON_THE_LINE = 0.95
-"""R² of the line of agreements from which the paper trusts it."""
+"""R² of the agreement line from which the paper trusts it."""
 
 
 @dataclass(frozen=True)
 class AgreementLine:
-    """The line of OOD agreement over ID agreement, on probits.
+    """The line of OOD agreement against ID agreement, as probits.
 
     Attributes:
-        fit: over pairs of models; its `r2` says whether the line is to be trusted.
+        fit: over pairs of models; its `r2` shows whether the line can be trusted.
         pairs: (p, 2) indices of the two models of each pair.
-        id_agreement, ood_agreement: (p,) shares of a test set's images on which the two predict the same class.
+        id_agreement, ood_agreement: (p,) shares of a test set's images on which both models predict the same class.
     """
 
     fit: LogitFit
@@ -58,28 +58,29 @@ def agreement_line(id_predictions: ArrayLike, ood_predictions: ArrayLike) -> Agr
 
 
 def agreements(predictions: ArrayLike, pairs: NDArray[np.intp]) -> Array:
-    """Share of (m, n) predictions that are the same for both models of each pair."""
+    """Share of (m, n) predictions that agree, for each pair of models."""
     values = _checked(predictions)
     return np.array([float((values[first] == values[second]).mean()) for first, second in pairs])
 
 
 def expected_accuracy(line: AgreementLine, id_accuracy: ArrayLike) -> Array:
-    """(m,) OOD accuracies that the line expects of ID accuracies: the paper's ALine-S."""
+    """(m,) OOD accuracies predicted by the line from ID accuracies: the paper's ALine-S."""
     return line.fit.predict(ood_column(id_accuracy)[:, None])
 
 
 def refined_accuracy(line: AgreementLine, id_accuracy: ArrayLike) -> Array:
     """(m,) OOD accuracies that also fit each pair's own agreement: the paper's ALine-D.
 
-    With slope a, on probits, the mean OOD accuracy of a pair exceeds its OOD agreement by a times what its mean ID
-    accuracy exceeds its ID agreement by: one linear equation for each pair, solved for the accuracies by least squares.
+    With slope a, in probits, the difference between a pair's mean OOD accuracy and its OOD agreement is a times the
+    difference between its mean ID accuracy and its ID agreement: one linear equation per pair, solved for the
+    accuracies by least squares.
 
     Args:
-        id_accuracy: (m,) of the models of the line, within (0, 1).
+        id_accuracy: (m,) accuracies of the models of the line, within (0, 1).
     """
     known = PROBIT.forward(ood_column(id_accuracy))
     if len(known) != line.pairs.max() + 1:
-        raise UserError(f"{len(known)} ID accuracies do not go with the {line.pairs.max() + 1} models of the line")
+        raise UserError(f"{len(known)} ID accuracies do not match the {line.pairs.max() + 1} models of the line")
     halves = np.zeros((len(line.pairs), len(known)))
     rows = np.arange(len(line.pairs))
     halves[rows, line.pairs[:, 0]] = halves[rows, line.pairs[:, 1]] = 0.5

@@ -1,4 +1,4 @@
-"""Average precision as the PASCAL VOC 2007 challenge scored it: precision interpolated at eleven recalls.
+"""Average precision as in the PASCAL VOC 2007 challenge: precision interpolated at eleven recalls.
 
 Everingham et al. 2010, "The PASCAL Visual Object Classes (VOC) Challenge", section 4.2.
 """
@@ -20,17 +20,17 @@ class AveragePrecision:
 
 
 def average_precision_11_point(scores: Tensor, positives: Tensor, ignored: Tensor | None = None) -> AveragePrecision:
-    """For each class the mean, over r in {0, .1, …, 1}, of the greatest precision at any recall ≥ r.
+    """For each class the mean, over r in {0, .1, …, 1}, of the largest precision at any recall ≥ r.
 
-    The samples a threshold admits are all those that score at least as much, so samples of equal score come in
-    together, and the order of rows never matters. (The challenge's own code takes equal scores in the order of the
-    file; the two agree where no positive and negative tie.) Recall is compared in whole numbers, 10·found ≥ 10r·all,
-    as .3 and 3/10 need not be the same floating-point number. Costs a sort of each column, O(n log n) a class.
+    A threshold admits all samples that score at least as much, so samples with equal scores are admitted together and
+    the order of rows never matters. (The challenge's own code takes equal scores in the order of the file; the two
+    agree if no positive and negative tie.) Recall is compared in integers, 10·found ≥ 10r·all, since .3 and 3/10 need
+    not be the same floating-point number. Costs one sort per class, O(n log n).
 
     Args:
-        scores: (n, c), greater is more likely; one binary classifier a column.
-        positives: (n, c) true where a sample shows the class.
-        ignored: (n, c) true where a sample counts neither for nor against the class (VOC's `difficult`).
+        scores: (n, c), larger is more likely; one binary classifier per column.
+        positives: (n, c) true if a sample shows the class.
+        ignored: (n, c) true if a sample counts neither for nor against the class (VOC's `difficult`).
     """
     _check(scores, positives, ignored)
     counted = torch.ones_like(positives) if ignored is None else ~ignored
@@ -40,13 +40,13 @@ def average_precision_11_point(scores: Tensor, positives: Tensor, ignored: Tenso
     if len(empty):
         raise UserError(f"class {int(empty[0])} has no positive sample, so it has no average precision; leave it out")
     ranked, order = scores.sort(dim=0, descending=True)
-    found = wanted.gather(0, order).cumsum(dim=0)
+    hits = wanted.gather(0, order).cumsum(dim=0)
     admitted = counted.gather(0, order).cumsum(dim=0)
-    # A threshold lies below the last of each run of equal scores; elsewhere there is no precision to speak of.
+    # A threshold lies below the last of each run of equal scores; precision is undefined elsewhere.
     last = torch.ones_like(wanted)
     last[:-1] = ranked[:-1] != ranked[1:]
-    precision = torch.where(last, found.double() / admitted.clamp(min=1), 0)
-    best = [torch.where(10 * found >= tenth * totals, precision, 0).amax(dim=0) for tenth in range(11)]
+    precision = torch.where(last, hits.double() / admitted.clamp(min=1), 0)
+    best = [torch.where(10 * hits >= tenth * totals, precision, 0).amax(dim=0) for tenth in range(11)]
     per_class = torch.stack(best).mean(dim=0)
     return AveragePrecision(tuple(per_class.tolist()), float(per_class.mean()))
 
@@ -61,4 +61,4 @@ def _check(scores: Tensor, positives: Tensor, ignored: Tensor | None) -> None:
                 f"not {mask.dtype} of shape {tuple(mask.shape)}"
             )
     if scores.is_complex() or torch.isnan(scores).any():
-        raise UserError("the scores contain values that are not real numbers, which have no rank")
+        raise UserError("the scores contain NaN, which cannot be ranked")

@@ -1,4 +1,4 @@
-"""Boxes that a detector found, and how much boxes overlap."""
+"""Detected boxes, and the overlap of boxes."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Detections:
-    """The boxes that a detector found in an image, in any order; boxes and classes as of
-    `unseen.images.dense.labels.Objects`, and (n,) scores.
+    """The boxes detected in an image, in any order: boxes and classes as in `unseen.images.dense.labels.Objects`, and
+    (n,) scores.
     """
 
     boxes: Floats
@@ -22,7 +22,7 @@ class Detections:
 
     @classmethod
     def of(cls, boxes: object, classes: object, scores: object) -> "Detections":
-        """Detections of anything that NumPy reads."""
+        """Detections from anything NumPy can convert."""
         return cls(
             np.asarray(boxes, dtype=np.float64).reshape(-1, 4),
             np.asarray(classes, dtype=np.int64).reshape(-1),
@@ -34,15 +34,15 @@ class Detections:
 
 
 def intersections(first: Floats, second: Floats) -> Floats:
-    """(n, m) areas that boxes share.
+    """(n, m) areas of intersection of boxes.
 
     Args:
         first, second: (n, 4) and (m, 4) edges, as in `unseen.images.dense.labels.Objects`.
     """
     low = np.maximum(first[:, None, :2], second[None, :, :2])
     high = np.minimum(first[:, None, 2:], second[None, :, 2:])
-    found: Floats = np.prod(np.clip(high - low, 0, None), axis=2)
-    return found
+    areas: Floats = np.prod(np.clip(high - low, 0, None), axis=2)
+    return areas
 
 
 def overlaps(first: Floats, second: Floats) -> Floats:
@@ -50,5 +50,5 @@ def overlaps(first: Floats, second: Floats) -> Floats:
     shared = intersections(first, second)
     areas = [np.prod(boxes[:, 2:] - boxes[:, :2], axis=1) for boxes in (first, second)]
     union = areas[0][:, None] + areas[1][None, :] - shared
-    found: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
-    return found
+    ratios: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    return ratios

@@ -1,4 +1,4 @@
-"""Whether confidence is accuracy: reliability bins, expected calibration error, temperature scaling.
+"""Calibration: reliability bins, expected calibration error, temperature scaling.
 
 Guo et al. 2017, "On calibration of modern neural networks". Sums are in float64.
 """
@@ -18,7 +18,7 @@ SEARCHED = 1e4
 PRECISION = 1e-12
 """The relative step in temperature at which the search ends."""
 STEPS = 100
-"""Steps at most; bisection alone needs 45 for the precision."""
+"""Maximum number of steps; bisection alone needs 45 for the precision."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class ReliabilityBins:
     """Samples by the confidence of their prediction, for a reliability diagram.
 
     Attributes:
-        edges: bins + 1 ends of the bins, from 0 to 1; a bin excludes its lower end and includes its upper.
+        edges: the bins + 1 edges, from 0 to 1; a bin excludes its lower edge and includes its upper edge.
         counts: samples in each bin.
-        confidence, accuracy: their mean confidence, and the share predicted correctly; NaN where a bin is empty.
+        confidence, accuracy: mean confidence, and share predicted correctly; NaN for an empty bin.
     """
 
     edges: tuple[float, ...]
@@ -48,10 +48,10 @@ class TemperatureFit:
     """The temperature that minimises the mean negative log-likelihood of softmax(logits / temperature).
 
     Attributes:
-        before, after: that mean, in nats, at temperature 1 and at the one found.
-        limit: `lower` or `upper` if the loss still fell at that end of the range searched, so that the temperature is
-        this end and not a minimum: `lower` where every label has the greatest logit (the best temperature is 0),
-        `upper` where logits say less than chance about labels (it is infinite). None otherwise.
+        before, after: that mean, in nats, at temperature 1 and at the optimum.
+        limit: `lower` or `upper` if the loss still decreased at that end of the search range, so that the temperature
+            is this end and not a minimum: `lower` if every label has the largest logit (the best temperature is 0),
+            `upper` if logits are worse than chance (it is infinite). None otherwise.
     """
 
     temperature: float
@@ -66,10 +66,10 @@ def expected_calibration_error(probabilities: Tensor, y: Tensor, bins: int = 15)
 
 
 def reliability_bins(probabilities: Tensor, y: Tensor, bins: int = 15) -> ReliabilityBins:
-    """Samples in bins of equal width over the greatest probability of each.
+    """Samples in bins of equal width by their largest probability.
 
     Args:
-        probabilities: (n, c), rows that add up to 1.
+        probabilities: (n, c), rows that sum to 1.
         y: (n,) class indices.
     """
     y = _checked(probabilities, y, "probabilities")
@@ -80,14 +80,14 @@ def reliability_bins(probabilities: Tensor, y: Tensor, bins: int = 15) -> Reliab
         raise UserError("rows of probabilities must be non-negative and add up to 1; take the softmax of logits first")
     confidence, predicted = probabilities.max(dim=1)
     edges = torch.arange(bins + 1, dtype=torch.float64, device=y.device) / bins
-    # Edges are rounded as confidences are, so that 3/15 in single precision is still in the bin that ends there.
+    # Edges are rounded like confidences, so that 3/15 in single precision still falls into the bin that ends there.
     place = torch.bucketize(confidence, edges[1:-1].to(confidence.dtype))
 
     def per_bin(values: Tensor) -> Tensor:
         return edges.new_zeros(bins).index_add_(0, place, values.double())
 
     counts = per_bin(torch.ones_like(confidence))
-    # Nothing is in an empty bin, and nothing divided by nothing is not a number.
+    # An empty bin gives 0/0, which is NaN as intended.
     sure, right = (per_bin(values) / counts for values in (confidence, predicted == y))
     return ReliabilityBins(
         tuple(edges.tolist()), tuple(map(int, counts.tolist())), tuple(sure.tolist()), tuple(right.tolist())
@@ -95,18 +95,18 @@ def reliability_bins(probabilities: Tensor, y: Tensor, bins: int = 15) -> Reliab
 
 
 def fit_temperature(logits: Tensor, y: Tensor) -> TemperatureFit:
-    """Temperature scaling; to be fitted on validation data and applied to others as softmax(logits / temperature).
+    """Temperature scaling, to be fitted on validation data and applied to other data as softmax(logits / temperature).
 
     With β = 1/T the loss  L(β) = mean over samples of log Σⱼ exp(β(zⱼ − z_y))  is convex, and its slope, the mean of
-    the expectation of z − z_y under the softmax, rises with log β. So Newton's method finds where it is 0 on the scale
-    of log β, held within a bracket that every step narrows and that is halved where Newton would leave it. The
-    range is the spread of the logits (the mean of |zⱼ − z_y|) times or divided by `SEARCHED`, so scaled logits give
-    the scaled temperature; where all logits of each sample are equal, any temperature is as good and 1 is returned.
+    the expectation of z − z_y under the softmax, increases with log β. Newton's method finds its zero on the scale of
+    log β, within a bracket that every step narrows and that is halved if Newton would leave it. The search range is the
+    spread of the logits (the mean of |zⱼ − z_y|) times or divided by `SEARCHED`, so scaled logits give a scaled
+    temperature; if all logits of each sample are equal, every temperature is equally good and 1 is returned.
 
-    A step is one pass over the logits in float64, in blocks; some ten are needed.
+    Each step is one pass over the logits in float64, in blocks; about ten are needed.
 
     Args:
-        logits: (n, c) of any real type.
+        logits: (n, c) of any real dtype.
         y: (n,) class indices.
     """
     y = _checked(logits, y, "logits")
@@ -153,18 +153,18 @@ def _loss(logits: Tensor, y: Tensor, spread: float, beta: float) -> tuple[float,
 
 
 def _differences(logits: Tensor, y: Tensor) -> Iterator[Tensor]:
-    """Blocks of rows of zⱼ − z_y in float64, 8 MiB each: the loss depends on no more than these."""
+    """Blocks of rows of zⱼ − z_y in float64, 8 MiB each: the loss depends only on these differences."""
     rows = max(1, (1 << 20) // logits.shape[1])
     for part, labels in zip(torch.split(logits, rows), torch.split(y.long(), rows), strict=True):
         yield part.double() - part.gather(1, labels[:, None])
 
 
 def _checked(values: Tensor, y: Tensor, name: str) -> Tensor:
-    """Labels where the values are, if they fit together."""
+    """Labels on the device of the values, if the two match."""
     if values.ndim != 2 or y.ndim != 1 or len(values) != len(y) or values.numel() == 0:
-        raise UserError(f"{name} of shape {tuple(values.shape)} do not go with labels of shape {tuple(y.shape)}")
+        raise UserError(f"{name} of shape {tuple(values.shape)} do not match labels of shape {tuple(y.shape)}")
     if values.is_complex() or not torch.isfinite(values).all():
         raise UserError(f"the {name} contain values that are not finite real numbers")
     if y.is_floating_point() or int(y.min()) < 0 or int(y.max()) >= values.shape[1]:
-        raise UserError(f"labels must be class indices from 0 to {values.shape[1] - 1}, a column of {name} for each")
+        raise UserError(f"labels must be class indices from 0 to {values.shape[1] - 1}, with one column of {name} each")
     return y.to(values.device)

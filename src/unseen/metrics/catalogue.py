@@ -1,4 +1,4 @@
-"""What a value of each metric means: which way is better, and between which bounds it lies."""
+"""Metadata of each metric: which direction is better, and its range."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Metric:
-    """Facts about a metric.
+    """Metadata of a metric.
 
     Attributes:
-        lower, upper: no value lies outside; infinite where there is no bound, or none is known.
+        lower, upper: bounds of its values; infinite if there is no bound, or none is known.
         unit: `share` of a whole (printed as percent), `degrees`, `metres`, or `score` for a number without a unit.
     """
 
@@ -23,7 +23,7 @@ class Metric:
 
     @property
     def bounded(self) -> bool:
-        """Whether values can be put on a logit scale; angles are compared as they are (Ericsson et al. 2021, A.7)."""
+        """Whether values can be put on a logit scale; angles are compared directly (Ericsson et al. 2021, A.7)."""
         return isfinite(self.lower) and isfinite(self.upper) and self.unit != "degrees"
 
 
@@ -36,10 +36,10 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("mean-per-class", higher_is_better=True, lower=0, upper=1, unit="share"),
             Metric("map-11-point", higher_is_better=True, lower=0, upper=1, unit="share"),
             Metric("purity", higher_is_better=True, lower=0, upper=1, unit="share"),
-            # Chance is 0; −0.544 occurs with five points, and no proof of a lower bound is known to us.
+            # Chance is 0; −0.544 occurs with five points, and we know of no proof of a lower bound.
             Metric("ami", higher_is_better=True, lower=-inf, upper=1, unit="score"),
             Metric("nmi", higher_is_better=True, lower=0, upper=1, unit="score"),
-            # Chance is 0; −½ is reached, by two halves crossed with two halves.
+            # Chance is 0; −½ is attained by two halves crossed with two halves.
             Metric("ari", higher_is_better=True, lower=-0.5, upper=1, unit="score"),
             # Squared distances of unit vectors.
             Metric("alignment", higher_is_better=False, lower=0, upper=4, unit="score"),
@@ -64,7 +64,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("within-30", higher_is_better=True, lower=0, upper=1, unit="share"),
             Metric("depth-rmse", higher_is_better=False, lower=0, upper=inf, unit="metres"),
             Metric("delta1", higher_is_better=True, lower=0, upper=1, unit="share"),
-            # Pixels above the mean of an attention map: more is wider, not better (Ericsson et al. 2021, Table 9).
+            # Share of pixels above the mean of an attention map: more is wider, not better (Ericsson et al. 2021, Table
+            # 9).
             Metric("diffusion", higher_is_better=True, lower=0, upper=1, unit="share"),
             # Reconstructions beside originals: perceptual distances by network, squared errors of channels in 0 … 255.
             Metric("lpips-alexnet", higher_is_better=False, lower=0, upper=inf, unit="score"),
@@ -75,9 +76,9 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("colour-blue", higher_is_better=False, lower=0, upper=inf, unit="score"),
             # After temperature scaling.
             Metric("scaled-ece", higher_is_better=False, lower=0, upper=1, unit="share"),
-            # A difference of accuracies, which has no place on a logit scale.
+            # A difference of accuracies, for which a logit scale makes no sense.
             Metric("effective-robustness", higher_is_better=True, lower=-inf, upper=inf, unit="share"),
         )
     }
 )
-"""By name, as in the `metric` of a score."""
+"""Metrics by name, as in the `metric` of a score."""

@@ -1,8 +1,8 @@
-"""Scoring one set of logits under any subset of classes: the argmax over the classes kept.
+"""Scoring one set of logits under any subset of classes: the argmax over the selected classes.
 
-Labels of test sets and columns of logits have names. A *class* is what they are compared by: a name itself, or what a
-mapping makes of it. Several columns may be one class, whose score is then the greatest of theirs; a label may name
-several columns, joined by `+`, where an image may be any of them.
+Labels of test sets and columns of logits have names. They are compared by *class*: a name itself, or its image under a
+mapping. Several columns may belong to one class, whose score is then their maximum; a label may name several columns,
+joined by `+`, if an image may be any of them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ def class_names(label_sets: Sequence[Collection[str]], mapping: Mapping[str, str
     """Name → class for every name in some test sets' labels.
 
     With a mapping, names that it lacks have no class, unless they are classes themselves. Without one, a name is its
-    own class, and names that one label joins are one class, as are those that are linked by several such labels.
+    own class, and names joined in one label are one class, also transitively across labels.
     """
     names = {name for labels in label_sets for label in labels for name in label.split(JOINED)}
     if mapping is not None:
@@ -33,13 +33,13 @@ def class_names(label_sets: Sequence[Collection[str]], mapping: Mapping[str, str
 
 
 def label_class(label: str, classes: Mapping[str, str]) -> str | None:
-    """The class of a label; None where it has none, or where names that it joins are of several."""
-    found = {classes.get(name) for name in label.split(JOINED)}
-    return found.pop() if len(found) == 1 else None
+    """The class of a label; None if it has none, or if the names it joins belong to different classes."""
+    named = {classes.get(name) for name in label.split(JOINED)}
+    return named.pop() if len(named) == 1 else None
 
 
 def shared_classes(label_sets: Sequence[Collection[str]], classes: Mapping[str, str]) -> tuple[str, ...]:
-    """The classes that every test set has images of, sorted."""
+    """The classes that occur in every test set, sorted."""
     if not label_sets:
         return ()
     kept = [{label_class(label, classes) for label in labels} - {None} for labels in label_sets]
@@ -48,22 +48,22 @@ def shared_classes(label_sets: Sequence[Collection[str]], classes: Mapping[str, 
 
 
 def lacking_classes(columns: Sequence[str], kept: Sequence[str], classes: Mapping[str, str]) -> list[str]:
-    """Those of the classes kept that no column of the model is of."""
+    """The selected classes that no column of the model belongs to."""
     there = {classes.get(key, key) for key in columns}
     return [name for name in kept if name not in there]
 
 
 def subset_scores(logits: Tensor, columns: Sequence[str], kept: Sequence[str], classes: Mapping[str, str]) -> Tensor:
-    """Scores (n, k) of the k classes kept, from logits (n, c): of several columns of a class, the greatest.
+    """Scores (n, k) of the k selected classes, from logits (n, c): the maximum over the columns of a class.
 
-    A class that no column is of is an error: a model that cannot name it would be scored as if it had been wrong.
+    A class without a column is an error: a model that cannot predict it would otherwise be scored as wrong.
     """
     if logits.ndim != 2 or logits.shape[1] != len(columns):
-        raise UserError(f"logits of shape {tuple(logits.shape)} do not go with {len(columns)} classes of the model")
+        raise UserError(f"logits of shape {tuple(logits.shape)} do not match {len(columns)} classes of the model")
     place = {name: number for number, name in enumerate(kept)}
     lacking = lacking_classes(columns, kept, classes)
     if lacking or not kept:
-        what = f"no class of the model is {lacking[0]}" if lacking else "no class was kept"
+        what = f"no class of the model is {lacking[0]}" if lacking else "no class was selected"
         raise UserError(f"{what} ({len(lacking)} of {len(kept)} are lacking); give a mapping or other test sets")
     groups = [(column, place[name]) for column, key in enumerate(columns) if (name := classes.get(key, key)) in place]
     source, target = (torch.tensor(numbers, device=logits.device) for numbers in zip(*groups, strict=True))
@@ -79,19 +79,19 @@ def subset_guesses(
     kept: Sequence[str],
     classes: Mapping[str, str],
 ) -> tuple[Tensor, Tensor]:
-    """(m,) predicted and true classes of the m images whose class was kept, as indices into `kept`.
+    """(m,) predicted and true classes of the m images with a selected class, as indices into `kept`.
 
     Args:
-        logits: (n, c), any float type; a row per image, a column per class of the model.
-        labels: (n,) of the images.
+        logits: (n, c), any float dtype; one row per image, one column per class of the model.
+        labels: (n,) labels of the images.
         columns: (c,) names of the model's classes.
-        kept: classes, among the values of `classes`.
+        kept: the selected classes, among the values of `classes`.
         classes: name → class, for labels and columns (`class_names`).
     """
     place = {name: number for number, name in enumerate(kept)}
-    of = {label: label_class(label, classes) for label in set(labels)}
-    truth = torch.tensor([place.get(of[label] or "", -1) for label in labels], device=logits.device)
+    class_of = {label: label_class(label, classes) for label in set(labels)}
+    truth = torch.tensor([place.get(class_of[label] or "", -1) for label in labels], device=logits.device)
     rows = truth >= 0
     if not rows.any():
-        raise UserError(f"no image is of any of the {len(kept)} classes kept")
+        raise UserError(f"no image has any of the {len(kept)} selected classes")
     return subset_scores(logits[rows], columns, kept, classes).argmax(dim=1), truth[rows]

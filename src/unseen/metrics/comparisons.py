@@ -1,6 +1,6 @@
-"""Two backbones on the same test images: how far apart they are, and whether that could be chance.
+"""Comparison of two backbones on the same test images: their difference, and whether it could be chance.
 
-Concepts and seeds are the units: images of one concept are alike, and so are all results of one draw of training
+The units are concepts and seeds: images of one concept are similar, and so are all results of one draw of training
 samples. Tests over images (McNemar's) find differences too easily.
 """
 
@@ -14,19 +14,20 @@ from unseen.errors import UserError
 from unseen.metrics.resampling import RESAMPLES, Floats, Interval, accuracy_per_concept, draws, percentile_interval
 
 EXACT_CONCEPTS = 14
-"""With at most so many concepts all 2ⁿ patterns of signs are tried; with more, `flips` random ones."""
+"""Up to this many concepts, all 2ⁿ patterns of signs are tried; with more, `flips` random ones."""
 FLIPS = 20_000
 CELLS = 1 << 22
-"""Signs held at a time, 32 MiB of them."""
+"""Number of signs in memory at a time, 32 MiB."""
 
 
 @dataclass(frozen=True)
 class McNemar:
-    """Images that only one of two backbones classifies correctly, and the exact two-sided test that both are as many.
+    """Images that only one of two backbones classifies correctly, and the exact two-sided test that both counts are
+    equal.
 
     Attributes:
-        odds_ratio: only_first / only_second; where either is 0, a half is added to both.
-        p_value: of the binomial test. It takes images for independent, which those of a concept are not.
+        odds_ratio: only_first / only_second; if either is 0, ½ is added to both.
+        p_value: of the binomial test. It treats images as independent, which images of the same concept are not.
     """
 
     only_first: int
@@ -40,12 +41,12 @@ class PairedDifference:
     """The first backbone's accuracy minus the second's.
 
     Attributes:
-        accuracy: the difference over all images, in [-1, 1], with its bootstrap interval over concepts and, of several,
-            seeds.
-        p_value: by flipping, concept by concept, which backbone is which, with the variance over seeds added;
-            two-sided.
-        standardised: Cohen's d_z over concepts: mean / sample deviation of the differences in accuracy per concept.
-        dominance: share of concepts where the first is better minus the share where it is worse: Cliff's delta of
+        accuracy: the difference over all images, in [-1, 1], with its bootstrap interval over concepts and, if there
+            are several, seeds.
+        p_value: two-sided, from swapping the backbones concept by concept, with the variance over seeds added.
+        standardised: Cohen's d_z over concepts: mean / sample standard deviation of the differences in accuracy per
+            concept.
+        dominance: share of concepts on which the first is better minus the share on which it is worse: Cliff's delta of
             pairs, in [-1, 1].
     """
 
@@ -70,17 +71,17 @@ def paired_difference(
     """Compare two backbones on the same test images.
 
     With Dₛⱼ the sum over the nⱼ images of concept j of (first right − second right) under seed s, the difference is
-    ΣDₛⱼ / (S·Σnⱼ). Its interval is over draws of concepts and of seeds with replacement, independently, as each seed
-    saw every concept (see `interval_over_concepts`). Were the backbones interchangeable, each Dⱼ = ΣₛDₛⱼ could as well
-    be −Dⱼ: the p-value is the share of all patterns of signs, or of random ones with the one observed counted among
-    them, for which |Σ±Dⱼ| is at least as great as observed. Flips of concepts do not show what other seeds would
-    change for all concepts at once, so the variance that drawing seeds adds to the bootstrap is added to theirs. In
-    simulations of 5 seeds and 30 concepts, where seeds move all concepts together about as much as concepts differ,
-    intervals of 95% leave out the truth in some 5 to 10% of cases, and in more with fewer seeds.
+    ΣDₛⱼ / (S·Σnⱼ). Its interval is over draws of concepts and of seeds with replacement, independently, since each seed
+    was evaluated on every concept (see `interval_over_concepts`). If the backbones were interchangeable, each Dⱼ =
+    ΣₛDₛⱼ could equally be −Dⱼ: the p-value is the share of all patterns of signs, or of random ones including the one
+    observed, for which |Σ±Dⱼ| is at least as large as observed. Sign flips of concepts do not reflect changes that
+    other seeds would make to all concepts at once, so the variance that drawing seeds adds to the bootstrap is added to
+    theirs. In simulations of 5 seeds and 30 concepts, in which seeds shift all concepts together about as much as
+    concepts differ, 95% intervals miss the true value in about 5 to 10% of cases, and more often with fewer seeds.
 
     Args:
-        first, second: (n,) whether each image is classified correctly, or (seeds, n); a row of one has the same seed as
-            that of the other.
+        first, second: (n,) whether each image is classified correctly, or (seeds, n); corresponding rows have the same
+            seed.
         y: (n,) class indices of the images.
     """
     if np.shape(first) != np.shape(second) or np.ndim(first) not in (1, 2):
@@ -90,7 +91,7 @@ def paired_difference(
     if concepts < 2:
         raise UserError("a comparison over concepts needs at least 2 concepts")
     counts = np.unique(y, return_counts=True)[1].astype(np.float64)
-    # Whole numbers, so that patterns of signs that give the observed sum again are not lost to rounding.
+    # Integers, so that sign patterns that reproduce the observed sum are not lost to rounding.
     sums = np.rint(by_seed * counts)
     images = seeds * counts.sum()
     rng = np.random.default_rng(seed)
@@ -112,11 +113,11 @@ def paired_difference(
 def sign_flip_test(
     differences: Floats, *, flips: int = FLIPS, rng: np.random.Generator, other_variance: float = 0.0
 ) -> float:
-    """Two-sided p-value that differences are symmetric about 0, from |Σ±differences|; exact with few of them.
+    """Two-sided p-value that differences are symmetric about 0, from |Σ±differences|; exact for few differences.
 
     Args:
-        other_variance: variance of the sum that is not between differences. The sum observed is divided by how much
-            wider its spread is for it: √(1 + other variance / Σ differences²).
+        other_variance: variance of the sum from other sources than the differences. The observed sum is divided by the
+            resulting increase of its spread: √(1 + other variance / Σ differences²).
     """
     values = np.asarray(differences, dtype=np.float64)
     spread = float(values @ values)
@@ -126,19 +127,19 @@ def sign_flip_test(
     if n <= EXACT_CONCEPTS:
         signs = 1 - 2.0 * ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1)
         return float((np.abs(signs @ values) >= observed).mean())
-    found, left = 0, flips
+    as_large, left = 0, flips
     while left:
         rows = min(left, max(1, CELLS // n))
         signs = rng.choice([-1.0, 1.0], size=(rows, n))
-        found += int((np.abs(signs @ values) >= observed).sum())
+        as_large += int((np.abs(signs @ values) >= observed).sum())
         left -= rows
-    return (found + 1) / (flips + 1)
+    return (as_large + 1) / (flips + 1)
 
 
 def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
-    """McNemar's exact test. Of n images that just one backbone gets right, half are expected to be each one's.
+    """McNemar's exact test. Of n images that exactly one backbone classifies correctly, each is expected to have half.
 
-    p = min(1, 2·P(X ≤ the lesser number)), X binomial (n, ½).
+    p = min(1, 2·P(X ≤ the smaller number)), X binomial (n, ½).
     """
     from scipy import special
 
@@ -149,7 +150,7 @@ def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
 
 
 def standardised_mean(differences: Floats) -> float:
-    """Mean over sample deviation, Cohen's d_z; infinite where all differences are the same and not 0."""
+    """Mean over sample standard deviation, Cohen's d_z; infinite if all differences are equal and not 0."""
     mean, deviation = float(np.mean(differences)), float(np.std(differences, ddof=1))
     if deviation == 0:
         return copysign(inf, mean) if mean else 0.0
@@ -157,9 +158,9 @@ def standardised_mean(differences: Floats) -> float:
 
 
 def holm(p_values: Floats) -> Floats:
-    """Adjusted p-values, of any shape, under Holm's step-down: the chance of one false finding among all is held.
+    """Adjusted p-values, of any shape, by Holm's step-down method, which controls the family-wise error rate.
 
-    In ascending order p₍ᵢ₎ becomes the maximum over j ≤ i of (m − j + 1)·p₍ⱼ₎, at most 1. SciPy does not have it.
+    In ascending order p₍ᵢ₎ becomes the maximum over j ≤ i of (m − j + 1)·p₍ⱼ₎, at most 1. SciPy does not provide it.
     """
     p = _checked(p_values)
     order = np.argsort(p, kind="stable")
@@ -169,9 +170,9 @@ def holm(p_values: Floats) -> Floats:
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:
-    """Adjusted p-values, of any shape, under Benjamini and Hochberg: the share of false findings is held.
+    """Adjusted p-values, of any shape, by Benjamini and Hochberg's method, which controls the false discovery rate.
 
-    Holds for tests that are independent or positively dependent, as levels of one model are.
+    Valid for tests that are independent or positively dependent, such as the levels of one model.
     """
     from scipy.stats import false_discovery_control
 

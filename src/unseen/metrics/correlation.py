@@ -1,7 +1,7 @@
 """Correlations between measurements of the same models, with intervals.
 
-With a dozen models, as in studies of transfer, an interval says more than the coefficient: r = 0.6 of 14 models is
-anything from 0.1 to 0.9.
+With a dozen models, as in studies of transfer, the interval says more than the coefficient: r = 0.6 of 14 models is
+compatible with anything from 0.1 to 0.9.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,11 @@ from unseen.errors import UserError
 from unseen.metrics.resampling import RESAMPLES, Floats, Interval
 
 LEAST = 4
-"""Models that an interval needs: its width goes as 1/√(n − 3)."""
+"""Minimum number of models for an interval: its width is proportional to 1/√(n − 3)."""
 LEAST_DRAWN = 7
-"""Models that draws with replacement need: of fewer, too many draws have two or three models alone, on a line."""
+"""Minimum number of models for resampling: with fewer, too many draws consist of two or three distinct models, on a
+line.
+"""
 NORMAL_975 = float(special.ndtri(0.975))
 
 
@@ -27,9 +29,9 @@ class Correlation:
     """Pearson's and Spearman's coefficients of n pairs, with 95% intervals.
 
     Attributes:
-        pearson, spearman: with intervals by Fisher's z: tanh(atanh r ± 1.96·se), se² = 1/(n − 3) for Pearson's and
-            (1 + r²/2)/(n − 3) for Spearman's (Bonett & Wright 2000). They take models for a random sample. A perfect
-            order of a few models is no certainty: its z is that of half the way to the next value that ranks can take.
+        pearson, spearman: with intervals by Fisher's z: tanh(atanh r ± 1.96·se), se² = 1/(n − 3) for Pearson's and (1 +
+            r²/2)/(n − 3) for Spearman's (Bonett & Wright 2000). Models are treated as a random sample. A perfect order
+            of a few models is not certain: its z is taken halfway to the next value that ranks can have.
         resampled: Pearson's with the interval over draws of models with replacement; None below 7 models.
     """
 
@@ -40,22 +42,22 @@ class Correlation:
 
 
 def correlation(x: ArrayLike, y: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> Correlation:
-    """How two measurements of the same models go together.
+    """Correlation of two measurements of the same models.
 
     Args:
-        x, y: (n,) finite, n ≥ 4, neither all the same.
+        x, y: (n,) finite, n ≥ 4, neither constant.
     """
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.ndim != 1 or a.shape != b.shape or not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise UserError(f"a correlation is of two lists of numbers, one of each a model, not {a.shape} and {b.shape}")
+        raise UserError(f"a correlation needs two lists with one number per model, not {a.shape} and {b.shape}")
     if len(a) < LEAST:
         raise UserError(f"a correlation with an interval needs at least {LEAST} models, not {len(a)}")
     if np.ptp(a) == 0 or np.ptp(b) == 0:
-        raise UserError("numbers that are all the same have no correlation with others")
+        raise UserError("a constant has no correlation with other values")
     return _correlation(tuple(a.tolist()), tuple(b.tolist()), resamples, seed)
 
 
-@lru_cache(4096)  # those of published models are on every page
+@lru_cache(4096)  # correlations of published models are on every page, hence the cache
 def _correlation(x: tuple[float, ...], y: tuple[float, ...], resamples: int, seed: int) -> Correlation:
     from scipy.stats import rankdata
 
@@ -72,14 +74,16 @@ def _correlation(x: tuple[float, ...], y: tuple[float, ...], resamples: int, see
 def _over_draws(a: Floats, b: Floats, r: float, resamples: int, seed: int) -> Interval:
     rows = np.random.default_rng(seed).integers(0, len(a), (resamples, len(a)))
     x, y = a[rows], b[rows]
-    # A draw of one value alone has no correlation; its deviations from its mean are 0 but for rounding.
+    # A draw of a single value has no correlation; its deviations from its mean are 0 up to rounding.
     sound = (np.ptp(x, axis=1) > 0) & (np.ptp(y, axis=1) > 0)
     low, high = np.quantile(_pearsons(x[sound], y[sound]), [0.025, 0.975])
     return Interval(r, float(low), float(high))
 
 
 def _of_ranks(rho: float, n: int) -> Interval:
-    """Spearman's, with its interval. Without ties its values are 12/(n(n² − 1)) apart, and `edge` is half of that."""
+    """Spearman's coefficient with its interval. Without ties its values are 12/(n(n² − 1)) apart; `edge` is half of
+    that.
+    """
     edge = 1 - 6 / (n * (n**2 - 1))
     inner = min(max(rho, -edge), edge)
     ends = _fisher(inner, sqrt((1 + inner**2 / 2) / (n - 3)))

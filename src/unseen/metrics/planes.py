@@ -1,4 +1,4 @@
-"""Planes by least squares, or by Huber's robust loss, over many choices of the rows at once."""
+"""Planes fitted by least squares or by Huber's robust loss, for many selections of rows at once."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,9 +7,10 @@ from scipy import special
 Array = NDArray[np.float64]
 
 DEGENERATE = 1e-8
-"""Columns determine each other where the least singular value of them is below this share of the greatest."""
+"""Columns count as collinear if their smallest singular value is below this share of the largest."""
 HUBER = 1.345
-"""Residuals beyond this many deviations weigh less: 95% as efficient as least squares if errors are normal."""
+"""Residuals beyond this many standard deviations get less weight: 95% as efficient as least squares for normal errors.
+"""
 MEDIAN_OF_NORMAL = float(special.ndtri(0.75))
 """The median of |z| of a standard normal z."""
 STEPS = 200
@@ -17,7 +18,7 @@ TOLERANCE = 1e-10
 
 
 def with_ones(columns: Array) -> Array:
-    """The design: (n, k) columns, then the ones of the intercept."""
+    """The design: (n, k) columns, followed by the ones of the intercept."""
     return np.column_stack([columns, np.ones(len(columns))])
 
 
@@ -27,28 +28,28 @@ def least_squares(columns: Array, target: Array) -> Array:
 
 
 def huber(columns: Array, target: Array) -> Array:
-    """The same by Huber's loss: quadratic to 1.345 deviations, linear beyond (Huber 1964).
+    """The same with Huber's loss: quadratic up to 1.345 standard deviations, linear beyond (Huber 1964).
 
-    The deviation is the median size of the least-squares residuals over 0.6745, and stays fixed: what is minimised is
-    convex. By reweighted least squares.
+    The standard deviation is the median absolute least-squares residual over 0.6745, and stays fixed, so the objective
+    is convex. Minimised by reweighted least squares.
     """
     every_row_once = np.ones((1, len(target)))
     return planes(columns, target, every_row_once, robust=True).ravel()
 
 
 def determined(columns: Array, counts: Array) -> NDArray[np.bool_]:
-    """Whether each choice of rows, (b, n) counts, determines a plane: (b,)."""
+    """Whether each selection of rows, (b, n) counts, determines a plane: (b,)."""
     q = np.linalg.qr(with_ones(columns))[0]
-    eigenvalues = np.linalg.eigvalsh(_grams(q, counts))  # of Q, the singular values squared
+    eigenvalues = np.linalg.eigvalsh(_grams(q, counts))  # squared singular values of Q
     return np.asarray(eigenvalues[:, 0] > DEGENERATE * eigenvalues[:, -1])
 
 
 def planes(columns: Array, target: Array, counts: Array, *, robust: bool = False) -> Array:
-    """The plane of each choice of rows: (b, n) counts, how often each row is taken, to (b, k + 1) coefficients.
+    """The plane of each selection of rows: (b, n) counts of how often each row is taken, to (b, k + 1) coefficients.
 
-    With the design factored as QR once, counts c give R⁻¹(Qᵀ diag(c) Q)⁻¹ Qᵀ diag(c) y: all choices are one product of
-    b × n counts with n × (k + 1)² numbers, and Q keeps nearly collinear columns from losing digits. Every choice must
-    determine its plane.
+    With the design factored once as QR, counts c give R⁻¹(Qᵀ diag(c) Q)⁻¹ Qᵀ diag(c) y: all selections together are one
+    product of b × n counts with n × (k + 1)² numbers, and Q preserves digits for nearly collinear columns. Every
+    selection must determine its plane.
     """
     q, r = np.linalg.qr(with_ones(columns))
     solved = _solve(q, target, counts)
@@ -59,9 +60,9 @@ def planes(columns: Array, target: Array, counts: Array, *, robust: bool = False
 
 
 def huber_corner(q: Array, target: Array) -> float:
-    """The residual at which Huber's loss turns linear, from the least-squares residuals of all rows.
+    """The residual at which Huber's loss becomes linear, from the least-squares residuals of all rows.
 
-    0 where most points are exactly on the plane: it stays that of least squares then.
+    0 if most points are exactly on the plane, which then stays that of least squares.
     """
     residuals = target - q @ (q.T @ target)
     corner = HUBER * float(np.median(np.abs(residuals))) / MEDIAN_OF_NORMAL
@@ -81,7 +82,7 @@ def _solve(q: Array, target: Array, weights: Array) -> Array:
 
 
 def _reweighted(q: Array, target: Array, counts: Array, solved: Array) -> Array:
-    """Least squares again and again with weight 1 within the corner of the loss and corner/|residual| beyond."""
+    """Iterated least squares with weight 1 within the corner of the loss and corner/|residual| beyond."""
     corner = huber_corner(q, target)
     if not corner:
         return solved

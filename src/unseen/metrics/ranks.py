@@ -1,4 +1,4 @@
-"""Ranks with their uncertainty: how sure the order of models is."""
+"""Ranks of models with their uncertainty."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ from unseen.metrics.resampling import Floats
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of m models from 1, the greatest value; equal values share the better rank.
+    """Ranks of m models from 1, the largest value; equal values share the better rank.
 
     Attributes:
-        rank: (m,) of the values themselves.
-        low, high: (m,) between which ranks are in the middle `level` of draws, and at least from one to the other.
+        rank: (m,) ranks of the values themselves.
+        low, high: (m,) range of ranks in the middle `level` of draws.
         best: (m,) share of draws in which a model is first.
     """
 
@@ -26,21 +26,21 @@ class Ranks:
 
 
 def rank(values: Floats) -> NDArray[np.int64]:
-    """(…, m) ranks along the last axis: 1 + how many are greater."""
+    """(…, m) ranks along the last axis: 1 + the number of larger values."""
     from scipy.stats import rankdata
 
     return np.asarray(rankdata(-np.asarray(values, dtype=np.float64), method="min", axis=-1), dtype=np.int64)
 
 
 def ranks_from_draws(values: Floats, draws: Floats, level: float = 0.95) -> Ranks:
-    """Ranks of values, with what they are when the values are drawn anew.
+    """Ranks of values, and their distribution over draws of the values.
 
     Args:
         values: (m,).
-        draws: (b, m) what they could have been.
+        draws: (b, m) resampled values.
     """
     if np.ndim(values) != 1 or np.ndim(draws) != 2 or np.shape(draws)[1] != len(values):
-        raise UserError(f"{np.shape(values)} values do not go with draws of shape {np.shape(draws)}")
+        raise UserError(f"{np.shape(values)} values do not match draws of shape {np.shape(draws)}")
     drawn = rank(draws)
     tail = (1 - level) / 2
     low = np.quantile(drawn, tail, axis=0, method="lower").astype(np.int64)

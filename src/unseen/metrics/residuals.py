@@ -1,4 +1,4 @@
-"""Whether a point lies further from the line of others than they do themselves."""
+"""Testing whether a point lies further from the line of others than they do themselves."""
 
 from math import sqrt
 
@@ -9,14 +9,15 @@ from unseen.metrics.resampling import Floats
 
 
 def new_point_test(x: Floats, y: Floats, new_x: float, new_y: float) -> float:
-    """Two-sided p-value that a point comes from the line, with its spread, of n others that it is not among.
+    """Two-sided p-value that a point comes from the line, with its spread, of n other points.
 
-    With r the distance of the new point from the least-squares line of the others, s² their residual variance
-    with n − 2 degrees of freedom and h = 1/n + (new x − x̄)²/Σ(x − x̄)² the leverage, t = r / (s·√(1 + h)) is Student's.
-    For a point of a set, with the rest as the others, it is the deleted residual of regression diagnostics.
+    With r the distance of the new point from the least-squares line of the others, s² their residual variance with n −
+    2 degrees of freedom and h = 1/n + (new x − x̄)²/Σ(x − x̄)² the leverage, t = r / (s·√(1 + h)) has Student's
+    distribution. For a point of a set, with the rest as the others, it is the deleted residual of regression
+    diagnostics.
 
     Args:
-        x, y: (n,) of the others.
+        x, y: (n,) coordinates of the others.
     """
     n = len(x)
     if n < 3 or np.ptp(x) == 0:

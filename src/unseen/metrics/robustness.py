@@ -25,9 +25,9 @@ Array = NDArray[np.float64]
 MOST_RESAMPLES = 1_000_000
 DRAWS_OF_A_RESAMPLE = 100
 ENTRIES = 2**23
-"""Numbers of resamples × models that are worked on at once: 64 MB."""
+"""Number of resamples × models processed at once: 64 MB."""
 MODELS_OF_AN_ID_SET = 10
-"""The usual rule of thumb for regressions; with fewer, R² by chance alone is above about 0.1."""
+"""The usual rule of thumb for regressions; with fewer models, R² by chance alone exceeds about 0.1."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ METHODS = (PAPER, Method(robust=True), Method(PROBIT), Method(PROBIT, robust=Tru
 
 @dataclass(frozen=True)
 class LogitFit:
-    """A baseline: the plane of OOD logits over ID logits (of probits where the method says so).
+    """A baseline: the plane of OOD logits over ID logits (or probits, depending on the method).
 
     Attributes:
-        names: of the k ID test sets.
+        names: names of the k ID test sets.
         weights: (k,) one for each ID test set.
-        n: models in the fit.
+        n: number of models in the fit.
         r2: share of the variance of OOD logits that the plane explains.
-        mae: mean absolute error of the predicted OOD accuracies of these models, in points (0 to 100).
+        mae: mean absolute error of the predicted OOD accuracies of these models, in percentage points.
     """
 
     names: tuple[str, ...]
@@ -73,20 +73,20 @@ class LogitFit:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Models beyond those that the coefficients alone could fit exactly."""
+        """Number of models beyond those that the coefficients alone could fit exactly."""
         return self.n - len(self.weights) - 1
 
     @property
     def adjusted_r2(self) -> float | None:
-        """R² with variances for sums of squares, 0 on average for ID accuracies drawn at random; None without
-        degrees of freedom.
+        """R² with variances instead of sums of squares, 0 on average for random ID accuracies; None without degrees of
+        freedom.
         """
         free = self.degrees_of_freedom
         return 1 - (1 - self.r2) * (self.n - 1) / free if free > 0 else None
 
     @property
     def chance_r2(self) -> float:
-        """Mean R² of least squares on ID accuracies drawn at random: k / (n − 1)."""
+        """Mean R² of least squares on random ID accuracies: k / (n − 1)."""
         return len(self.weights) / (self.n - 1)
 
     @property
@@ -95,16 +95,17 @@ class LogitFit:
         return self.n < MODELS_OF_AN_ID_SET * len(self.weights)
 
     def predict(self, id_accuracy: ArrayLike) -> Array:
-        """β: (m, k) ID accuracies to (m,) expected OOD accuracies, all fractions."""
+        """β: (m, k) ID accuracies to (m,) predicted OOD accuracies, all fractions."""
         scale = self.method.scale
         columns = scale.forward(id_columns(id_accuracy, len(self.weights)))
         return scale.back(columns @ self.weights + self.intercept)
 
     def rho(self, id_accuracy: ArrayLike, ood_accuracy: ArrayLike) -> Array:
-        """ρ of m models, in the fit or not, as (m,) fractions: above 0 where a model beats what its ID accuracies say.
+        """ρ of m models, in the fit or not, as (m,) fractions: positive if a model exceeds the accuracy predicted from
+        ID.
 
         Args:
-            id_accuracy: (m, k) fractions within (0, 1), the ID test sets in the order of the fit.
+            id_accuracy: (m, k) fractions within (0, 1), with the ID test sets in the order of the fit.
             ood_accuracy: (m,) fractions.
         """
         return ood_column(ood_accuracy) - self.predict(id_accuracy)
@@ -116,7 +117,7 @@ def fit_logits(id_accuracy: ArrayLike, ood_accuracy: ArrayLike, names: Sequence[
     Args:
         id_accuracy: (n, k) fractions within (0, 1), n > k; (n,) for a single ID test set.
         ood_accuracy: (n,) fractions within (0, 1).
-        names: of the k ID test sets; id1, id2 … where not given.
+        names: names of the k ID test sets; by default id1, id2 ….
     """
     return fit_accuracies(id_accuracy, ood_accuracy, names)
 
@@ -139,7 +140,7 @@ def fit_accuracies(
 
 
 def mean_error(predicted: Array, accuracy: Array) -> float:
-    """Mean absolute error of fractions, in points."""
+    """Mean absolute error of fractions, in percentage points."""
     return 100 * float(np.abs(accuracy - predicted).mean())
 
 
@@ -151,9 +152,9 @@ def bootstrap_fits(
     seed: int = 0,
     method: Method = PAPER,
 ) -> Array:
-    """Coefficients of the fit to models drawn anew with replacement: (resamples, k + 1), weights then intercept.
+    """Coefficients of fits to models resampled with replacement: (resamples, k + 1), weights then intercept.
 
-    A draw with too few different models for a fit is drawn again. Arguments as in `fit_accuracies`.
+    A draw with too few distinct models for a fit is repeated. Arguments as in `fit_accuracies`.
     """
     columns, target = checked_design(id_columns(id_accuracy), ood_column(ood_accuracy), method)
     if not 1 <= resamples <= MOST_RESAMPLES:
@@ -174,7 +175,7 @@ def bootstrap_fits(
 
 
 def batches(many: int, size: int) -> Iterator[slice]:
-    """The places 0 to `many`, so many at a time that with `size` numbers for each they are `ENTRIES` at most."""
+    """The indices 0 to `many` in batches, such that `size` numbers for each are at most `ENTRIES`."""
     step = max(1, ENTRIES // size)
     return (slice(start, min(start + step, many)) for start in range(0, many, step))
 
@@ -190,13 +191,13 @@ def bootstrap_robustness(
 ) -> Array:
     """ρ of m models under each of B resampled fits, (B, m).
 
-    Where the size of a test set is known, the models' accuracies on it are drawn anew as well, each from the binomial
-    of that size, so that the spread of ρ has the noise of the test sets in it. The fits themselves are left alone, as
-    models that are drawn anew bring their noise along.
+    If the size of a test set is known, the models' accuracies on it are also resampled, each from a binomial of that
+    size, so that the spread of ρ includes the noise of the test sets. The fits are not changed, since resampled models
+    already carry their noise.
 
     Args:
-        fits: (B, k + 1) of `bootstrap_fits`.
-        sizes: images of a test set, by its place: 0 to k − 1 for ID sets, k for the OOD set.
+        fits: (B, k + 1) from `bootstrap_fits`.
+        sizes: number of images of a test set, by index: 0 to k − 1 for ID sets, k for the OOD set.
     """
     k = fits.shape[1] - 1
     x, y = id_columns(id_accuracy, k), ood_column(ood_accuracy)
@@ -219,7 +220,7 @@ def robustness_intervals(
     seed: int = 0,
     level: float = 0.95,
 ) -> Array:
-    """Ends of the intervals of ρ of m models, (2, m); arguments as in `bootstrap_robustness`, a batch at a time."""
+    """Ends of the intervals of ρ of m models, (2, m), computed in batches; arguments as in `bootstrap_robustness`."""
     x, y = id_columns(id_accuracy), ood_column(ood_accuracy)
     generator = np.random.default_rng(seed)
     ends = np.empty((2, len(y)))
@@ -230,7 +231,7 @@ def robustness_intervals(
 
 
 def interval(draws: Array, level: float = 0.95) -> Array:
-    """The middle share of draws along the first axis: (B, …) to (2, …), low then high."""
+    """The central interval of draws along the first axis: (B, …) to (2, …), low then high."""
     tail = (1 - level) / 2
     ends: Array = np.quantile(draws, [tail, 1 - tail], axis=0)
     return ends
@@ -241,12 +242,12 @@ def checked_design(
 ) -> tuple[Array, Array]:
     """ID columns and OOD target on the scale of the fit, if they determine a plane.
 
-    They do not with fewer models than coefficients, with a constant column, or with ID sets that determine each other.
+    They do not if there are fewer models than coefficients, a constant column, or collinear ID sets.
     """
     n, k = id_accuracy.shape
     names = tuple(names) or tuple(f"id{number}" for number in range(1, k + 1))
     if len(names) != k:
-        raise UserError(f"{k} ID test sets do not go with {len(names)} names")
+        raise UserError(f"{k} ID test sets do not match {len(names)} names")
     if len(ood_accuracy) != n:
         raise UserError(f"{n} models have ID accuracies but {len(ood_accuracy)} have an OOD accuracy")
     if n <= k:
@@ -254,7 +255,7 @@ def checked_design(
     columns, target = method.scale.forward(id_accuracy), method.scale.forward(ood_accuracy)
     for name, column in zip((*names, "the OOD test set"), (*columns.T, target), strict=True):
         if np.ptp(column) <= DEGENERATE:
-            raise UserError(f"all {n} models have the same accuracy on {name}, so it says nothing about them")
+            raise UserError(f"all {n} models have the same accuracy on {name}, so it carries no information")
     centred = columns - columns.mean(axis=0)
     values = np.linalg.svd(centred / np.linalg.norm(centred, axis=0), compute_uv=False)
     if values[-1] <= DEGENERATE * values[0]:
@@ -273,8 +274,8 @@ def id_columns(accuracies: ArrayLike, expected: int | None = None) -> Array:
 
 
 def ood_column(accuracies: ArrayLike) -> Array:
-    """OOD accuracies, one a model."""
+    """OOD accuracies, one per model."""
     values = np.asarray(accuracies, dtype=np.float64)
     if values.ndim != 1:
-        raise UserError(f"OOD accuracies must be one a model, not of shape {values.shape}")
+        raise UserError(f"OOD accuracies must be one per model, not of shape {values.shape}")
     return values

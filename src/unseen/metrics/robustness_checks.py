@@ -1,4 +1,4 @@
-"""Whether a fit of effective robustness can be trusted: held-out error, collinear ID sets, other choices of ID sets."""
+"""Checks of an effective-robustness fit: held-out error, collinear ID sets, other choices of ID sets."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,17 +24,18 @@ from unseen.metrics.robustness import (
 Array = NDArray[np.float64]
 
 INFLATED = 10.0
-"""Variance inflation from which ID sets are called collinear, the usual rule of thumb."""
+"""Variance inflation from which ID sets count as collinear, the usual rule of thumb."""
 
 
 @dataclass(frozen=True)
 class Collinearity:
-    """How far ID test sets say the same, on the scale of the fit.
+    """Collinearity of ID test sets, on the scale of the fit.
 
     Attributes:
-        condition: greatest over least singular value of the columns, centred and scaled to length 1; 1 if uncorrelated.
-        inflation: (k,) for each ID set 1/(1 − R²) of it on the others: by this its weight's variance is greater than
-            if it were uncorrelated with them.
+        condition: ratio of the largest to the smallest singular value of the columns, centred and normalised; 1 if
+            uncorrelated.
+        inflation: (k,) for each ID set 1/(1 − R²) of a regression on the others: the factor by which its weight's
+            variance is larger than if it were uncorrelated with them.
     """
 
     condition: float
@@ -42,13 +43,13 @@ class Collinearity:
 
     @property
     def warning(self) -> bool:
-        """Whether weights cannot be told apart; predictions for models like those of the fit can still be good."""
+        """Whether weights cannot be distinguished; predictions for models like those of the fit can still be good."""
         return bool(self.inflation.max() > INFLATED)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A fit on some of the ID sets with its held-out error and the standard error of that, in points."""
+    """A fit on some of the ID sets with its held-out error and the standard error of that, in percentage points."""
 
     fit: LogitFit
     held_out: float
@@ -62,13 +63,13 @@ def held_out_predictions(
     *,
     method: Method = PAPER,
 ) -> Array:
-    """(n,) expected OOD accuracies, each from the fit without the models of its fold.
+    """(n,) predicted OOD accuracies, each from the fit without the models of its fold.
 
-    Neither least squares nor Huber's loss, whose corner is that of all models, is refitted: see `metrics.held_out`.
+    Neither least squares nor Huber's loss (with the corner of all models) is refitted: see `metrics.held_out`.
 
     Args:
         id_accuracy, ood_accuracy: as in `fit_accuracies`.
-        folds: (n,) any labels; each model is a fold of its own (leave-one-out) where not given.
+        folds: (n,) any labels; by default each model is its own fold (leave-one-out).
     """
     columns, target = checked_design(id_columns(id_accuracy), ood_column(ood_accuracy), method)
     labels = np.arange(len(target)) if folds is None else np.unique(np.asarray(folds), return_inverse=True)[1]
@@ -78,7 +79,7 @@ def held_out_predictions(
 
 
 def collinearity(id_accuracy: ArrayLike, *, method: Method = PAPER) -> Collinearity:
-    """Condition and variance inflation of (n, k) ID accuracies; infinite where they determine each other."""
+    """Condition number and variance inflation of (n, k) ID accuracies; infinite if they are linearly dependent."""
     columns = method.scale.forward(id_columns(id_accuracy))
     centred = columns - columns.mean(axis=0)
     lengths = np.linalg.norm(centred, axis=0)
@@ -87,7 +88,7 @@ def collinearity(id_accuracy: ArrayLike, *, method: Method = PAPER) -> Collinear
     _, values, directions = np.linalg.svd(centred / lengths, full_matrices=False)
     if len(values) < columns.shape[1] or values[-1] <= DEGENERATE * values[0]:
         return Collinearity(float("inf"), np.full(columns.shape[1], np.inf))
-    # The diagonal of the inverse of the correlations, which have these directions and squared values.
+    # The diagonal of the inverse correlation matrix, which has these directions and squared values.
     inflation = ((directions / values[:, None]) ** 2).sum(axis=0)
     return Collinearity(float(values[0] / values[-1]), inflation)
 
@@ -101,13 +102,13 @@ def compare_id_sets(
     *,
     method: Method = PAPER,
 ) -> list[Comparison]:
-    """Fits on choices of the ID sets, all to the same models, by held-out error, best first.
+    """Fits on several choices of ID sets, all to the same models, sorted by held-out error, best first.
 
-    More ID sets always lower the error on the models of the fit; they lower this one only if they help.
+    More ID sets always lower the error on the models of the fit; they lower the held-out error only if they help.
 
     Args:
-        names: of the k columns of `id_accuracy`.
-        subsets: which names to fit on; each alone, each pair and all together where not given.
+        names: names of the k columns of `id_accuracy`.
+        subsets: the choices of names; by default each alone, each pair and all together.
         folds: as in `held_out_predictions`.
     """
     x, y = id_columns(id_accuracy), ood_column(ood_accuracy)
@@ -132,10 +133,10 @@ def usual_subsets(names: Sequence[str]) -> list[tuple[str, ...]]:
 def best_pairs(
     id_accuracy: ArrayLike, ood_accuracy: ArrayLike, names: Sequence[str], *, method: Method = PAPER
 ) -> tuple[list[Comparison], dict[tuple[str, str], str]]:
-    """Every pair of ID sets by how well the fit to it predicts models held out, best first.
+    """Every pair of ID sets, sorted by how well its fit predicts held-out models, best first.
 
     Returns:
-        The pairs, and those that determine no plane, with the reason.
+        The pairs, and those that do not determine a plane, with the reason.
     """
     ranked, passed_over = list[Comparison](), dict[tuple[str, str], str]()
     for pair in combinations(names, 2):

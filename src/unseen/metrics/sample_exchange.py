@@ -1,4 +1,4 @@
-"""How many samples make up for a level: accuracy read against samples per concept, and back."""
+"""How many training samples compensate for a level: inverting the curve of accuracy against samples per concept."""
 
 from collections.abc import Mapping
 from math import inf
@@ -9,12 +9,12 @@ import numpy as np
 def samples_for(curve: Mapping[int, float], accuracy: float) -> float:
     """Samples per concept at which a few-shot curve reaches an accuracy.
 
-    Between the numbers that were measured, accuracy is taken as linear in the logarithm of samples; where the curve
-    falls from one number to the next, by chance, it is held at its highest so far. Infinite where the curve ends
-    below the accuracy; the smallest number measured where it starts above.
+    Between measured numbers, accuracy is interpolated linearly in the logarithm of samples; if the curve decreases by
+    chance, its running maximum is used. Infinite if the curve ends below the accuracy; the smallest measured number if
+    it starts above.
 
     Args:
-        curve: samples per concept → accuracy, of at least one number.
+        curve: samples per concept → accuracy, with at least one entry.
     """
     shots = np.array(sorted(curve), dtype=np.float64)
     reached = np.maximum.accumulate([curve[int(number)] for number in shots])

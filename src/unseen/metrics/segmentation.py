@@ -1,4 +1,4 @@
-"""Scores of maps of classes: mean intersection over union and pixel accuracy."""
+"""Scores of class maps: mean intersection over union and pixel accuracy."""
 
 from dataclasses import dataclass
 from math import isnan, nan
@@ -12,13 +12,13 @@ from unseen.images.dense.labels import IGNORED
 
 @dataclass(frozen=True)
 class SegmentationScores:
-    """Scores from counts of pixels over a whole set of images.
+    """Scores from pixel counts over a whole set of images.
 
     Attributes:
-        miou: mean over classes of IoU = TP / (TP + FP + FN); classes that are neither shown nor predicted anywhere have
-            no IoU and are left out.
+        miou: mean over classes of IoU = TP / (TP + FP + FN); classes that occur in neither truth nor predictions are
+            left out.
         pixel_accuracy: share of labelled pixels that are predicted correctly.
-        iou: of each class; NaN where it has none.
+        iou: of each class; NaN if undefined.
     """
 
     miou: float
@@ -27,7 +27,7 @@ class SegmentationScores:
 
 
 def confusion(predicted: Tensor, truth: Tensor, classes: int, ignored: int = IGNORED) -> Tensor:
-    """(c, c) counts of pixels, one row per true class and one column per predicted class; add them up over images.
+    """(c, c) pixel counts, one row per true class and one column per predicted class; to be summed over images.
 
     Args:
         predicted, truth: class indices of the same shape; pixels whose truth is `ignored` do not count.
@@ -35,12 +35,12 @@ def confusion(predicted: Tensor, truth: Tensor, classes: int, ignored: int = IGN
     if predicted.shape != truth.shape:
         raise UserError(f"a prediction of {tuple(predicted.shape)} pixels for labels of {tuple(truth.shape)}")
     kept = truth != ignored
-    true, found = truth[kept].long(), predicted[kept].long()
-    for name, labels in (("label", true), ("prediction", found)):
+    true, guessed = truth[kept].long(), predicted[kept].long()
+    for name, labels in (("label", true), ("prediction", guessed)):
         if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < classes:
             wrong = int(labels.max()) if int(labels.max()) >= classes else int(labels.min())
-            raise UserError(f"the {name} {wrong} is none of {classes} classes, counted from 0")
-    return torch.bincount(true * classes + found, minlength=classes**2).reshape(classes, classes)
+            raise UserError(f"the {name} {wrong} is none of the {classes} classes, counted from 0")
+    return torch.bincount(true * classes + guessed, minlength=classes**2).reshape(classes, classes)
 
 
 def segmentation_scores(counts: Tensor) -> SegmentationScores:
@@ -49,6 +49,6 @@ def segmentation_scores(counts: Tensor) -> SegmentationScores:
         raise UserError("no labelled pixel to score")
     exact = counts.double()
     hits, union = exact.diagonal(), exact.sum(0) + exact.sum(1) - exact.diagonal()
-    iou = [float(hit / of) if of > 0 else nan for hit, of in zip(hits, union, strict=True)]
+    iou = [float(hit / either) if either > 0 else nan for hit, either in zip(hits, union, strict=True)]
     known = [value for value in iou if not isnan(value)]
     return SegmentationScores(sum(known) / len(known), float(hits.sum() / exact.sum()), tuple(iou))

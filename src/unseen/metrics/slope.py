@@ -1,4 +1,4 @@
-"""Accuracy of single concepts against their similarity to the seen ones: the continuous picture behind the levels."""
+"""Accuracy of single concepts against their similarity to the seen ones: a continuous view of the levels."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,7 @@ Scale = Literal["accuracy", "logit"]
 STEPS = 50
 PRECISION = 1e-10
 STEEPEST = 50.0
-"""Logits per standard deviation of similarity; a fit that goes beyond has no finite optimum."""
+"""Logits per standard deviation of similarity; a fit beyond this has no finite optimum."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class SimilaritySlope:
     """A line through the accuracies of concepts.
 
     Attributes:
-        scale: `accuracy`: accuracy = intercept + slope·similarity; `logit`: logit(accuracy) is.
+        scale: `accuracy`: accuracy = intercept + slope·similarity; `logit`: the same for logit(accuracy).
         slope: per unit of similarity, with its bootstrap interval over concepts.
-        resamples: how many the interval is from: those without a fit of their own are left out.
+        resamples: number of resamples in the interval; those without a fit are left out.
     """
 
     scale: Scale
@@ -31,7 +31,7 @@ class SimilaritySlope:
     resamples: int
 
     def predict(self, similarity: Floats) -> Floats:
-        """The accuracy expected at similarities, as a share."""
+        """The predicted accuracy at given similarities, as a share."""
         line = self.intercept + self.slope.value * np.asarray(similarity, dtype=np.float64)
         return line if self.scale == "accuracy" else 1 / (1 + np.exp(-line))
 
@@ -48,14 +48,14 @@ def similarity_slope(
 ) -> SimilaritySlope:
     """Fit the accuracy of concepts to their similarity to the seen ones.
 
-    On the scale of `accuracy` by least squares, every concept of the same weight. On the scale of `logit` by maximum
-    likelihood: correct images are binomial with logit p = a + b·similarity, found by Newton's method from 0. Either way
-    concepts vary more than images drawn at random would, so that only the bootstrap over concepts, not the curvature of
-    the likelihood, says how sure the slope is. All resamples are fitted together, as weights of concepts.
+    On the scale `accuracy` by least squares, with equal weights. On the scale `logit` by maximum likelihood: correct
+    images are binomial with logit p = a + b·similarity, found by Newton's method from 0. In both cases concepts vary
+    more than randomly drawn images would, so the uncertainty of the slope comes from the bootstrap over concepts, not
+    from the curvature of the likelihood. All resamples are fitted together, as weights of concepts.
 
     Args:
-        similarity: (c,) of each concept to the nearest seen one.
-        correct, images: (c,) test images of each that are classified correctly, and in all; over several seeds, sums.
+        similarity: (c,) similarity of each concept to the nearest seen one.
+        correct, images: (c,) numbers of correctly classified and of all test images; for several seeds, sums.
     """
     x, k, n = (np.asarray(values, dtype=np.float64) for values in (similarity, correct, images))
     _check(x, k, n)
@@ -65,25 +65,27 @@ def similarity_slope(
     fit = _least_squares if scale == "accuracy" else _binomial
     lines = fit(z, k, n, weights)
     if not np.isfinite(lines[0]).all():
-        raise UserError("a threshold of similarity tells right from wrong without error, so no slope fits best")
-    found = lines[np.isfinite(lines).all(axis=1), 1] / spread
-    slope = percentile_interval(found[0], found[1:], level)
-    return SimilaritySlope(scale, float(lines[0, 0] - slope.value * centre), slope, len(found) - 1)
+        raise UserError("a threshold of similarity separates right from wrong exactly, so no finite slope fits best")
+    slopes = lines[np.isfinite(lines).all(axis=1), 1] / spread
+    slope = percentile_interval(slopes[0], slopes[1:], level)
+    return SimilaritySlope(scale, float(lines[0, 0] - slope.value * centre), slope, len(slopes) - 1)
 
 
 def _check(x: Floats, k: Floats, n: Floats) -> None:
     if x.ndim != 1 or not x.shape == k.shape == n.shape:
-        raise UserError(f"similarities {x.shape}, correct {k.shape} and images {n.shape} are one number per concept")
+        raise UserError(
+            f"similarities {x.shape}, correct {k.shape} and images {n.shape} must have one number per concept"
+        )
     if not (np.isfinite(x).all() and np.isfinite(k).all() and np.isfinite(n).all()):
         raise UserError("similarities and numbers of images must be finite")
     if ((k < 0) | (k > n) | (n < 1)).any():
-        raise UserError("each concept has at least one image, and no more of them correct than there are")
+        raise UserError("each concept needs at least one image, and no more correct images than images")
     if len(x) < 3 or np.ptp(x) == 0:
         raise UserError("a slope needs at least 3 concepts that are not all equally similar")
 
 
 def _least_squares(z: Floats, k: Floats, n: Floats, weights: Floats) -> Floats:
-    """(b, 2) intercepts and slopes under (b, c) weights; not a number where all drawn concepts are equally similar."""
+    """(b, 2) intercepts and slopes under (b, c) weights; NaN if all drawn concepts are equally similar."""
     y = k / n
     total = weights.sum(axis=1)
     mean_z, mean_y = weights @ z / total, weights @ y / total
@@ -94,10 +96,10 @@ def _least_squares(z: Floats, k: Floats, n: Floats, weights: Floats) -> Floats:
 
 
 def _binomial(z: Floats, k: Floats, n: Floats, weights: Floats) -> Floats:
-    """As `_least_squares`, of maximum likelihood; not a number where that has no finite maximum.
+    """Like `_least_squares`, by maximum likelihood; NaN if there is no finite maximum.
 
-    A Newton step solves a 2 × 2 system for each row of weights. Steps are cut to 2 logits, which keeps them from
-    overshooting where probabilities are near 0 or 1.
+    A Newton step solves a 2 × 2 system for each row of weights. Steps are limited to 2 logits, which prevents
+    overshooting for probabilities near 0 or 1.
     """
     line = np.zeros((len(weights), 2))
     step = np.full_like(line, np.inf)

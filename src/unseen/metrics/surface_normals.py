@@ -1,4 +1,4 @@
-"""Scores of maps of surface normals: angles to the true ones."""
+"""Scores of surface-normal maps: angles to the true normals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from torch import Tensor
 from unseen.errors import UserError
 
 THRESHOLDS = (11.25, 22.5, 30.0)
-"""Degrees; the share of pixels with a smaller error is reported for each."""
+"""Thresholds in degrees; the share of pixels with a smaller error is reported for each."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class NormalScores:
 
     Attributes:
         mean, median: in degrees.
-        within: for each of `THRESHOLDS`, the share of pixels whose error is strictly smaller.
+        within: for each of `THRESHOLDS`, the share of pixels with a strictly smaller error.
     """
 
     mean: float
@@ -29,11 +29,11 @@ class NormalScores:
 def angular_errors(predicted: Tensor, truth: Tensor, valid: Tensor) -> Tensor:
     """(m,) angles in degrees, in double precision, at the m valid pixels.
 
-    Both vectors are scaled to length 1 first. The angle is atan2(‖a × b‖, a·b), which is exact near 0° and 180° too.
+    Both vectors are normalised first. The angle is atan2(‖a × b‖, a·b), which is also accurate near 0° and 180°.
 
     Args:
         predicted, truth: (..., 3).
-        valid: (...) whether a pixel has a true normal; where its true normal is 0 it has none either.
+        valid: (...) whether a pixel has a true normal; pixels with a true normal of 0 are invalid too.
     """
     if predicted.shape != truth.shape or predicted.shape[-1] != 3 or valid.shape != truth.shape[:-1]:
         shapes = [tuple(each.shape) for each in (predicted, truth, valid)]
@@ -55,7 +55,7 @@ def normal_scores(errors: Sequence[Tensor]) -> NormalScores:
 
 
 def _large_median(values: Tensor) -> float:
-    """The median by selection, which `torch.quantile` refuses for more than 2²⁴ values."""
+    """The median by selection, since `torch.quantile` refuses more than 2²⁴ values."""
     half = len(values) // 2
     upper = float(values.kthvalue(half + 1).values)
     return upper if len(values) % 2 else (float(values.kthvalue(half).values) + upper) / 2

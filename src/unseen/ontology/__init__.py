@@ -1,1 +1,1 @@
-"""What concepts are and how far apart: taxonomies as arrays, WordNet, similarity measures, concept levels."""
+"""Concepts and their distances: taxonomies as arrays, WordNet, similarity measures, concept levels."""

@@ -1,4 +1,4 @@
-"""Lists of classes, by a name that ships with the package or from a file of the user's."""
+"""Class lists, by a name that ships with the package or from a user's file."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from unseen.ontology.class_mapping import CIFAR_10, CIFAR_10_SYNSETS
 from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
 SUBSETS = ("imagenet-a", "imagenet-r")
-"""The 200 classes of ImageNet-1K that each of these test sets has."""
+"""The 200 classes of ImageNet-1K in each of these test sets."""
 CLASS_LISTS = (*CONCEPT_SETS, *SUBSETS, CIFAR_10)
 COLUMN = "class"
 
@@ -34,22 +34,22 @@ def read_class_list(path: Path) -> tuple[str, ...]:
     if not path.is_file():
         known = ", ".join(CLASS_LISTS)
         raise UserError(
-            f"no class list '{path}': it is none of {known}, and no file{did_you_mean(str(path), CLASS_LISTS)}"
+            f"no class list '{path}': it is neither one of {known} nor a file{did_you_mean(str(path), CLASS_LISTS)}"
         )
     if path.suffix.lower() == ".csv":
         lines = [(line, row[COLUMN]) for line, row in read_table(path, (COLUMN,))]
     else:
         lines = [(number, line.strip()) for number, line in enumerate(read_text(path).splitlines(), 1) if line.strip()]
-    found = dict[str, int]()
+    classes = dict[str, int]()
     for line, name in lines:
-        if not name or name in found:
+        if not name or name in classes:
             raise UserError(f"{path}, line {line}: {name or 'a class'} occurs twice, or is empty")
-        found[name] = line
-    if not found:
-        raise UserError(f"{path}: no classes in it")
-    return tuple(found)
+        classes[name] = line
+    if not classes:
+        raise UserError(f"{path}: contains no classes")
+    return tuple(classes)
 
 
 def list_name(name: str) -> str:
-    """What a class list is called in the names of columns: its own name, or that of its file without the ending."""
+    """Name of a class list in column names: its own name, or that of its file without the suffix."""
     return name if name in CLASS_LISTS else Path(name).stem

@@ -1,7 +1,7 @@
-"""From the classes of one data set to those of another: by WordNet, or by a file.
+"""Mapping the classes of one data set to those of another, by WordNet or from a file.
 
-By WordNet, a class of the target stands for synsets, and a concept is of that class if it is one of them or below one.
-A concept below two classes is ambiguous and belongs to neither.
+By WordNet, a target class stands for synsets, and a concept belongs to the class if it is one of them or below one. A
+concept below two classes is ambiguous and belongs to neither.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,18 +25,18 @@ CIFAR_10_SYNSETS: Mapping[str, tuple[str, ...]] = {
     "ship": ("ship.n.01",),
     "truck": ("truck.n.01",),
 }
-"""What the classes of CIFAR-10 mean, chosen by hand. ImageNet-1K has no deer: by WordNet nothing maps to it."""
+"""Synsets of the classes of CIFAR-10, chosen by hand. ImageNet-1K has no deer: by WordNet nothing maps to it."""
 COLUMNS = ("wnid", "class")
 
 
 @dataclass(frozen=True)
 class ClassMapping:
-    """Concepts and the classes they are of.
+    """Concepts and their classes.
 
     Attributes:
-        targets: all classes, also those that no concept is of.
+        targets: all classes, including those without concepts.
         of: concept → class.
-        ambiguous: concept → the several classes it could be of.
+        ambiguous: concept → the several classes it could belong to.
     """
 
     targets: tuple[str, ...]
@@ -48,12 +48,12 @@ class ClassMapping:
         return tuple(wnid for wnid, name in self.of.items() if name == target)
 
     def write(self, path: Path) -> None:
-        """A CSV file with the columns wnid, class."""
+        """Write a CSV file with the columns wnid, class."""
         write_table(path, COLUMNS, iter(self.of.items()))
 
 
 def map_by_wordnet(concepts: Sequence[str], targets: Mapping[str, Sequence[str]]) -> ClassMapping:
-    """Concepts, by id, that are at or below the synsets (ids or names) of each target class."""
+    """Map concepts, given by id, that are at or below the synsets (ids or names) of each target class."""
     net = wordnet()
     taxonomy = net.taxonomy
     nodes = taxonomy.index(concepts, "WordNet 3.0")
@@ -61,18 +61,18 @@ def map_by_wordnet(concepts: Sequence[str], targets: Mapping[str, Sequence[str]]
         target: taxonomy.below(taxonomy.index([net.wnid(key) for key in keys]))[nodes]
         for target, keys in targets.items()
     }
-    found = {
+    classes = {
         wnid: tuple(target for target, inside in below.items() if inside[place]) for place, wnid in enumerate(concepts)
     }
     return ClassMapping(
         targets=tuple(targets),
-        of={wnid: names[0] for wnid, names in found.items() if len(names) == 1},
-        ambiguous={wnid: names for wnid, names in found.items() if len(names) > 1},
+        of={wnid: names[0] for wnid, names in classes.items() if len(names) == 1},
+        ambiguous={wnid: names for wnid, names in classes.items() if len(names) > 1},
     )
 
 
 def imagenet_to_cifar10() -> ClassMapping:
-    """The classes of ImageNet-1K that are of a class of CIFAR-10."""
+    """The classes of ImageNet-1K that belong to a class of CIFAR-10."""
     return map_by_wordnet(wordnet().members("imagenet-1k"), CIFAR_10_SYNSETS)
 
 
@@ -82,21 +82,21 @@ def choose_mapping(name: str | Path) -> ClassMapping:
 
 
 def read_mapping(path: Path) -> ClassMapping:
-    """A mapping from a CSV file with the columns wnid (or label) and class; a concept may be there once."""
-    of = dict[str, str]()
+    """Read a mapping from a CSV file with the columns wnid (or label) and class; each concept may occur once."""
+    class_of = dict[str, str]()
     key = "label" if "label" in table_header(path) else COLUMNS[0]
     for line, row in read_table(path, (key, COLUMNS[1])):
         wnid, target = row[key], row[COLUMNS[1]]
-        if not wnid or not target or wnid in of:
+        if not wnid or not target or wnid in class_of:
             raise UserError(f"{path}, line {line}: {wnid or 'a concept'} occurs twice, or a field is empty")
-        of[wnid] = target
-    if not of:
-        raise UserError(f"{path}: no concepts in it")
-    return ClassMapping(tuple(dict.fromkeys(of.values())), of, {})
+        class_of[wnid] = target
+    if not class_of:
+        raise UserError(f"{path}: contains no concepts")
+    return ClassMapping(tuple(dict.fromkeys(class_of.values())), class_of, {})
 
 
 def mapping_rows(mapping: ClassMapping) -> Iterator[tuple[str, int, str]]:
-    """(class, number of concepts, their names) of every target, as WordNet calls them where it knows them."""
+    """(class, number of concepts, their names) of every target, with WordNet's names if known."""
     net = wordnet()
     for target in mapping.targets:
         members = mapping.members(target)

@@ -1,4 +1,4 @@
-"""Concepts by what people call classes: ids, names of synsets, and plain words, which may mean several concepts."""
+"""Concepts from class names: ids, synset names, and plain words, which may mean several concepts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from unseen.ontology.taxonomy import Taxonomy
 from unseen.ontology.wordnet import WordNet, wordnet
 
 SHOWN = 5
-"""Classes that an error names, and senses of each."""
+"""Number of classes named in an error, and of senses of each."""
 HOW = (
     "say which concept is meant, in [concepts] of a TOML file or the column concept of a CSV file; unseen levels "
     "lookup has the meanings of a word, and first_sense = true in a TOML file takes the most frequent one"
@@ -18,11 +18,11 @@ HOW = (
 
 @dataclass(frozen=True)
 class NamedConcepts:
-    """Which concept each class is.
+    """The concept of each class.
 
     Attributes:
         ids: class → id in the taxonomy.
-        guessed: class → concept, of words with several meanings.
+        guessed: class → concept, for words with several meanings.
     """
 
     ids: Mapping[str, str]
@@ -37,15 +37,15 @@ def concepts_of_classes(
     *,
     first_sense: bool = False,
 ) -> NamedConcepts:
-    """The concept of each class; those that have none, or several, are an error that names them and their senses.
+    """The concept of each class; classes without a unique concept are an error that names them and their senses.
 
-    With WordNet, a word is the noun of that name if there is one. Of several it is the most frequent if that alone is
-    an ImageNet-21K concept, and so can be seen in pictures.
+    With WordNet, a word is the noun of that name if there is only one. Among several senses, the most frequent one is
+    taken if it alone is an ImageNet-21K concept, and can therefore be seen in pictures.
 
     Args:
-        given: class → id or name of its concept, where that is said.
-        taxonomy: of the user's own, in which classes are ids or names; None for WordNet 3.0.
-        where: what errors call the list of classes.
+        given: class → id or name of its concept, if specified.
+        taxonomy: a user's own, in which classes are ids or names; None for WordNet 3.0.
+        where: name of the class list in error messages.
         first_sense: whether a word always has its most frequent meaning.
     """
     labels = list(dict.fromkeys(classes))
@@ -66,9 +66,9 @@ def concepts_of_classes(
 
 
 def concept_of_word(key: str, taxonomy: Taxonomy | None = None) -> str:
-    """The one concept that an id, a name or a word stands for; a word with several senses is an error."""
-    found, guess = _finder(taxonomy, first=False)(key)
-    return wordnet().wnid(key) if guess else found  # which says what the senses are
+    """The single concept of an id, a name or a word; a word with several senses is an error."""
+    concept, guess = _finder(taxonomy, first=False)(key)
+    return wordnet().wnid(key) if guess else concept  # its error lists the senses
 
 
 def _refuse_twice(ids: Mapping[str, str], where: str) -> None:
@@ -80,7 +80,7 @@ def _refuse_twice(ids: Mapping[str, str], where: str) -> None:
 
 
 class _InWordNet:
-    """Finds a class among the nouns of WordNet: (id, its name where it was chosen among several)."""
+    """Looks up a class among the nouns of WordNet: (id, its name if it was chosen among several)."""
 
     def __init__(self, net: WordNet, *, first: bool = False) -> None:
         self._net, self._first = net, first
@@ -102,7 +102,7 @@ class _InWordNet:
 
 
 class _InTaxonomy:
-    """Finds a class among the nodes of a user's own taxonomy, by id or by name."""
+    """Looks up a class among the nodes of a user's own taxonomy, by id or by name."""
 
     def __init__(self, taxonomy: Taxonomy) -> None:
         self._taxonomy = taxonomy

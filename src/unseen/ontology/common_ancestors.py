@@ -1,7 +1,7 @@
 """Lowest common ancestors and shortest paths for whole matrices of concept pairs.
 
-Both visit each common ancestor once and write the block of pairs below it: the work is the sum, over pairs, of
-the number of common ancestors they have (about 6 in WordNet), as array writes instead of a Python loop over pairs.
+Both visit each common ancestor once and write the block of pairs below it: the work is the sum, over pairs, of their
+number of common ancestors (about 6 in WordNet), as array writes instead of a Python loop over pairs.
 """
 
 from collections.abc import Iterator
@@ -37,29 +37,29 @@ def _blocks(
 
 
 def lowest_common_ancestors(taxonomy: Taxonomy, rows: Ints, columns: Ints, order: Ints) -> Ints:
-    """(len(rows), len(columns)): of each pair's common ancestors, the one that is last in `order` (a rank per node)."""
-    found = np.full((len(rows), len(columns)), -1, dtype=np.int32)
+    """(len(rows), len(columns)): the common ancestor of each pair that is last in `order` (a rank per node)."""
+    lowest = np.full((len(rows), len(columns)), -1, dtype=np.int32)
     for node, (r, _), (c, _) in _blocks(taxonomy, rows, columns, order):
-        found[np.ix_(r, c)] = node
-    return found
+        lowest[np.ix_(r, c)] = node
+    return lowest
 
 
 def shortest_paths(taxonomy: Taxonomy, rows: Ints, columns: Ints) -> Ints:
     """(len(rows), len(columns)): edges on the shortest path between each pair that goes up, then down."""
-    found = np.full((len(rows), len(columns)), np.iinfo(np.int32).max, dtype=np.int32)
+    lengths = np.full((len(rows), len(columns)), np.iinfo(np.int32).max, dtype=np.int32)
     for _, (r, up), (c, down) in _blocks(taxonomy, rows, columns, taxonomy.depth):
         block = np.ix_(r, c)
-        found[block] = np.minimum(found[block], up[:, None] + down[None, :])
-    return found
+        lengths[block] = np.minimum(lengths[block], up[:, None] + down[None, :])
+    return lengths
 
 
 def order_by_depth(taxonomy: Taxonomy, depth: Ints | None = None) -> Ints:
-    """Rank of every node by depth (default the longest path), ties by name so that the alphabetically first wins."""
+    """Rank of every node by depth (default the longest path); among ties, the alphabetically first name wins."""
     return _rank(taxonomy, taxonomy.depth if depth is None else depth)
 
 
 def order_by_information(taxonomy: Taxonomy, information: Floats) -> Ints:
-    """Rank of every node by information content, ties by name so that the alphabetically first wins."""
+    """Rank of every node by information content; among ties, the alphabetically first name wins."""
     return _rank(taxonomy, information)
 
 

@@ -1,4 +1,4 @@
-"""Sets of concepts, by name or from a user's file, and the number of images each concept has."""
+"""Sets of concepts, by name or from a user's file, and the number of images of each concept."""
 
 import re
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 def concept_set(name: str, taxonomy: Taxonomy) -> tuple[str, ...]:
     """Ids of a set: `imagenet-1k`, `imagenet-21k`, `taxonomy` (every concept in it), or a file with one id per line.
 
-    In a file, a line is an id or begins with one; ` #` starts a comment. With WordNet, names (`tiger_cat.n.02`) do, and
-    so do words that mean one concept only; in a user's own taxonomy, names that one concept has.
+    In a file, a line is an id or begins with one; ` #` starts a comment. With WordNet, names (`tiger_cat.n.02`) and
+    words with a single meaning are also accepted; in a user's own taxonomy, names that are unique.
     """
     if name in CONCEPT_SETS:
         return wordnet().members(name)
@@ -30,7 +30,7 @@ def concept_set(name: str, taxonomy: Taxonomy) -> tuple[str, ...]:
 
 
 def read_ids(path: Path, taxonomy: Taxonomy) -> tuple[str, ...]:
-    """The ids in a file, in its order; one that is not in the taxonomy, or occurs twice, is an error."""
+    """The ids in a file, in its order; an id that is not in the taxonomy, or occurs twice, is an error."""
     ids: dict[str, int] = {}
     for line, text in enumerate(read_text(path).splitlines(), start=1):
         whole = re.split(r"(?:^|\s)#", text, maxsplit=1)[0].strip()
@@ -43,10 +43,10 @@ def read_ids(path: Path, taxonomy: Taxonomy) -> tuple[str, ...]:
         except UserError as error:
             raise UserError(f"{path}, line {line}: {error}") from None
         if wnid in ids:
-            raise UserError(f"{path}, line {line}: {key} was given on line {ids[wnid]} already")
+            raise UserError(f"{path}, line {line}: {key} was already given on line {ids[wnid]}")
         ids[wnid] = line
     if not ids:
-        raise UserError(f"{path}: no concept ids in it")
+        raise UserError(f"{path}: contains no concept ids")
     return tuple(ids)
 
 
@@ -55,12 +55,12 @@ def _resolve(key: str, taxonomy: Taxonomy) -> str:
 
 
 def read_counts(path: Path, universe: Sequence[str]) -> dict[str, int]:
-    """Images per concept from a CSV with the columns `wnid,images`; every concept of the universe must be there."""
+    """Images per concept from a CSV with the columns `wnid,images`; every concept of the universe must occur."""
     counts: dict[str, int] = {}
     for line, row in read_table(path, ["wnid", "images"]):
         wnid, text = row["wnid"], row["images"]
         if wnid in counts:
-            raise UserError(f"{path}, line {line}: {wnid} is given twice")
+            raise UserError(f"{path}, line {line}: {wnid} occurs twice")
         if not re.fullmatch(r"-?[0-9]{1,15}", text):
             raise UserError(f"{path}, line {line}: images must be a whole number, found '{text}'")
         counts[wnid] = int(text)

@@ -1,4 +1,4 @@
-"""Which concepts may enter the levels: the recipe's rules, one after another, each with what it removed."""
+"""Eligibility of concepts for the levels: the recipe's rules, applied in order, each with the concepts it removed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,9 @@ from unseen.ontology.taxonomy import Taxonomy
 
 @dataclass(frozen=True)
 class Step:
-    """One rule: what it does (`rule`), why a concept it removed is out (`reason`), which, how many are left."""
+    """One rule: its description (`rule`), why a removed concept is out (`reason`), the removed concepts, and how many
+    remain.
+    """
 
     rule: str
     reason: str
@@ -22,7 +24,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Selection:
-    """The eligible concepts, in order of id, and how they were arrived at."""
+    """The eligible concepts, in order of id, and the steps that led to them."""
 
     universe: int
     steps: tuple[Step, ...]
@@ -35,8 +37,8 @@ def select(
     """Apply a recipe's rules in the published order.
 
     Args:
-        taxonomy: holds the universe, the seen concepts and all their ancestors.
-        counts: images per concept of the universe; needed when the recipe has a minimum.
+        taxonomy: contains the universe, the seen concepts and all their ancestors.
+        counts: images per concept of the universe; needed if the recipe has a minimum.
     """
     kept = np.zeros(len(taxonomy), dtype=bool)
     among = taxonomy.index(universe)

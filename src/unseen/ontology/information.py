@@ -1,4 +1,4 @@
-"""Information content: how much a concept says, −ln p(c), p(c) the share of concepts or occurrences at or below c."""
+"""Information content of a concept, −ln p(c), with p(c) the share of concepts or occurrences at or below c."""
 
 import math
 import re
@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 def information_content(taxonomy: Taxonomy, among: Ints | None = None) -> Floats:
     """IC(c) = −ln(count(c) / count(root)), count(c) = distinct concepts of `among` (default all nodes) at or below c.
 
-    Over the taxonomy itself this is the rule of ImageNet-CoG (after Resnik 1995, with concepts in place of words).
-    A concept with nothing of `among` below it has infinite IC.
+    Over the taxonomy itself this is ImageNet-CoG's rule (after Resnik 1995, with concepts in place of words). A concept
+    with no concept of `among` at or below it has infinite IC.
     """
     return _negative_log_share(taxonomy.descendant_counts(among).astype(np.float64))
 
@@ -27,11 +27,11 @@ def information_from_file(taxonomy: Taxonomy, path: Path) -> Floats:
     """IC from frequencies in a file, one of two formats.
 
     - CSV with the columns `wnid,count`: occurrences of each concept itself, which are added to all its ancestors here.
-      A concept that is not in the file counts zero; an id that is not in the taxonomy is an error.
-    - WordNet::Similarity's `ic-*.dat` (as NLTK's `wordnet_ic` has them): lines `OFFSETn COUNT [ROOT]`, ancestors
-      already included; taken as they are.
+      A concept that is not in the file has count zero; an id that is not in the taxonomy is an error.
+    - WordNet::Similarity's `ic-*.dat` (as in NLTK's `wordnet_ic`): lines `OFFSETn COUNT [ROOT]`, which already include
+      ancestors and are used unchanged.
 
-    IC of a count of zero is infinite, and Lin, Resnik and Jiang-Conrath treat it as the measures say.
+    The IC of a zero count is infinite; Lin, Resnik and Jiang-Conrath handle it as documented there.
     """
     if path.suffix == ".dat":
         return _negative_log_share(_read_dat(taxonomy, path))
@@ -42,7 +42,7 @@ def information_from_file(taxonomy: Taxonomy, path: Path) -> Floats:
         if node is None:
             raise UserError(f"{path}, line {line}: {row['wnid']} is not in the taxonomy")
         if row["wnid"] in seen:
-            raise UserError(f"{path}, line {line}: {row['wnid']} is given twice")
+            raise UserError(f"{path}, line {line}: {row['wnid']} occurs twice")
         seen.add(row["wnid"])
         own[node] = _count(row["count"], path, line)
     weight = np.repeat(own, np.diff(taxonomy.ancestry.start))
@@ -87,8 +87,8 @@ def _negative_log_share(counts: Floats) -> Floats:
     total = float(counts.max())
     if total <= 0:
         raise UserError("no occurrence of any concept: information content needs at least one")
-    # One call of libm's log per distinct count: equal counts have equal IC to the last bit on every machine, and
-    # ties in similarity, which decide who is in a level, stay ties.
+    # One call of libm's log per distinct count: equal counts have bit-identical IC on every machine, so that ties in
+    # similarity, which decide membership of a level, stay ties.
     values, where = np.unique(counts, return_inverse=True)
     content = np.array([math.inf if value == 0 else abs(math.log(value / total)) for value in values])
     return content[where]

@@ -1,4 +1,4 @@
-"""Concept levels: the table of them, and the function that builds one from a recipe."""
+"""Concept levels: their table, and the function that builds it from a recipe."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ COLUMNS = ("level", "rank", "wnid", "name", "similarity", "nearest", "images")
 
 
 def spoken(name: str) -> str:
-    """A WordNet name as one would say it; other names stay as they are."""
+    """A WordNet name in readable form; other names are unchanged."""
     return name.split(".n.", maxsplit=1)[0].replace("_", " ") if ".n." in name else name
 
 
@@ -35,9 +35,9 @@ class Concept:
 
     Attributes:
         level: from 1, the closest to the seen concepts; 0 for a concept in a gap between levels.
-        rank: place in the ranking of all eligible concepts, from 0.
-        similarity: to the nearest seen concept, whose id is `nearest`; None where levels came without similarities.
-        images: how many images it has, None when nobody counted.
+        rank: position in the ranking of all eligible concepts, from 0.
+        similarity: to the nearest seen concept, whose id is `nearest`; None for levels without similarities.
+        images: number of its images, None if unknown.
     """
 
     level: int
@@ -50,13 +50,13 @@ class Concept:
 
     @property
     def word(self) -> str:
-        """The name as one would say it: `tiger_cat.n.02` is a tiger cat."""
+        """The name in readable form: `tiger_cat.n.02` is a tiger cat."""
         return spoken(self.name)
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Concepts cut into levels, in order of rank."""
+    """Concepts divided into levels, in order of rank."""
 
     name: str
     concepts: tuple[Concept, ...]
@@ -70,15 +70,15 @@ class Levels:
         return len(self.numbers)
 
     def __iter__(self) -> Iterator[tuple[Concept, ...]]:
-        """The concepts of each level, from the closest."""
+        """The concepts of each level, starting with the closest."""
         return (self[number] for number in self.numbers)
 
     def __getitem__(self, level: int) -> tuple[Concept, ...]:
         """The concepts of a level, counted from 1."""
-        found = tuple(concept for concept in self.concepts if concept.level == level)
-        if not found:
+        concepts = tuple(concept for concept in self.concepts if concept.level == level)
+        if not concepts:
             raise UserError(f"{self.name} has no level {level}; it has {', '.join(map(str, self.numbers))}")
-        return found
+        return concepts
 
     def __repr__(self) -> str:
         return f"Levels({self.name}: {len(self)} levels, {len(self.concepts):,} concepts)"
@@ -88,12 +88,12 @@ class Levels:
         return tuple(sorted(concept.wnid for concept in self[level]))
 
     def write(self, path: Path) -> None:
-        """Write the CSV with the columns level,rank,wnid,name,similarity,nearest,images."""
+        """Write a CSV file with the columns level,rank,wnid,name,similarity,nearest,images."""
         write_table(path, COLUMNS, (_row(concept) for concept in self.concepts))
 
     @classmethod
     def read(cls, path: Path, name: str | None = None) -> Self:
-        """Read such a CSV; a concept twice in a level, or a cell of the wrong kind, is an error."""
+        """Read such a CSV file; a concept that occurs twice in a level, or a cell of the wrong type, is an error."""
         concepts: dict[tuple[int, str], Concept] = {}
         for line, row in read_table(path, COLUMNS[:4], COLUMNS[4:]):
             try:
@@ -119,7 +119,7 @@ class Levels:
                 raise UserError(f"{path}, line {line}: {concept.wnid} is twice in level {concept.level}")
             concepts[concept.level, concept.wnid] = concept
         if not concepts:
-            raise UserError(f"{path}: no concepts in it")
+            raise UserError(f"{path}: contains no concepts")
         return cls(name or path.stem, tuple(concepts.values()))
 
 
@@ -151,7 +151,7 @@ def _shipped(name: str) -> Levels:
 
 @dataclass(frozen=True)
 class Built:
-    """What building gave: the levels, and everything needed to explain them."""
+    """The result of building: the levels, and everything needed to explain them."""
 
     recipe: Recipe
     selection: Selection
@@ -159,7 +159,7 @@ class Built:
     levels: Levels
 
     def explain(self, wnid: str) -> str:
-        """One sentence: why a concept is in its level, in a gap, or out."""
+        """One sentence on why a concept is in its level, in a gap, or out."""
         for step in self.selection.steps:
             if wnid in step.removed:
                 return f"{wnid} is out: {step.reason}."
@@ -183,13 +183,13 @@ def build_levels(
     vectors: Floats | None = None,
     information: Floats | None = None,
 ) -> Built:
-    """Make levels from a recipe.
+    """Build levels from a recipe.
 
     Args:
-        taxonomy: any taxonomy with the universe and the seen concepts in it; it is cut down as the recipe says.
+        taxonomy: any taxonomy that contains the universe and the seen concepts; it is reduced as the recipe specifies.
         universe, seen: the ids that the recipe's names stand for.
         counts: images per concept, for the recipe's minimum and the table's last column.
-        vectors, information: (len(taxonomy), d) and (len(taxonomy),), when the measure or its IC come from outside.
+        vectors, information: (len(taxonomy), d) and (len(taxonomy),), if the measure or its IC come from outside.
     """
     if not seen:
         raise UserError("no seen concepts: similarity to the seen set needs at least one")
@@ -215,9 +215,9 @@ def build_levels(
 
 
 def nearest_seen(space: Space, measure: str, rows: Ints, columns: Ints) -> tuple[NDArray[np.int64], Floats]:
-    """For each row, the place of the most similar column (the first of equals) and its similarity.
+    """For each row, the index of the most similar column (the first among equals) and its similarity.
 
-    In blocks of rows, so that memory does not grow with their number.
+    Computed in blocks of rows, so that memory does not grow with their number.
     """
     matrix = get_measure(measure).matrix
     best, similarity = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
@@ -260,16 +260,16 @@ def rank_concepts(
 
 
 def rerank_levels(levels: Levels, recipe: Recipe, space: Space, seen: Sequence[str]) -> Levels:
-    """The same concepts in another order: ranked by another measure and cut into as many levels without gaps.
+    """The same concepts ranked by another measure and divided into as many levels without gaps.
 
-    This is how the paper compares word vectors with Lin (appendix D): no concept enters or leaves.
+    This is how the paper compares word vectors with Lin (appendix D): no concept is added or removed.
     """
     twice = len(levels.concepts) - len({concept.wnid for concept in levels.concepts})
     if twice:
         raise UserError(f"{levels.name}: {twice} concepts are in several levels; random draws cannot be ranked again")
     both = sorted({concept.wnid for concept in levels.concepts} & set(seen))
     if both:
-        raise UserError(f"{levels.name}: {both[0]} is a seen concept itself; say which are seen (--seen)")
+        raise UserError(f"{levels.name}: {both[0]} is itself a seen concept; specify the seen concepts (--seen)")
     size = len(levels.concepts) // len(levels)
     starts = level_starts(len(levels.concepts), len(levels), size, "contiguous")
     ids = sorted(concept.wnid for concept in levels.concepts)
@@ -279,12 +279,12 @@ def rerank_levels(levels: Levels, recipe: Recipe, space: Space, seen: Sequence[s
 
 
 def random_levels(eligible: Sequence[Concept], draws: int, size: int, seed: int) -> Levels:
-    """`draws` random sets of `size` of the eligible concepts, each drawn afresh, as levels 1 to `draws`.
+    """`draws` random sets of `size` eligible concepts, drawn independently, as levels 1 to `draws`.
 
-    Concepts keep the rank they had.
+    Concepts keep their rank.
     """
     if seed < 0:
-        raise UserError(f"a seed is at least 0, not {seed}")
+        raise UserError(f"the seed must be at least 0, not {seed}")
     if draws < 1 or size < 1:
         raise UserError(f"draws and size must be at least 1, got {draws} of {size}")
     if size > len(eligible):

@@ -1,4 +1,4 @@
-"""From similarities to an order, and from an order to levels."""
+"""From similarities to a ranking, and from a ranking to levels."""
 
 from typing import Literal
 
@@ -18,9 +18,9 @@ INSERTION_LENGTH = 16
 def decreasing_order(similarity: Floats, ties: TieRule) -> Order:
     """Positions by decreasing similarity.
 
-    `stable` keeps equals in the order given. `numpy-1.24` leaves them where `numpy.argsort(-similarity)` of NumPy
-    before 1.25 did: the published ImageNet-CoG levels were cut from that order, and since few similarities are
-    distinct it decides membership at the borders.
+    `stable` keeps ties in the given order. `numpy-1.24` orders them like `numpy.argsort(-similarity)` of NumPy before
+    1.25: the published ImageNet-CoG levels were cut from that order, and since few similarities are distinct it decides
+    membership at the borders.
     """
     if np.isnan(similarity).any():
         raise UserError("a similarity is not a number, so the concepts cannot be ranked")
@@ -30,12 +30,12 @@ def decreasing_order(similarity: Floats, ties: TieRule) -> Order:
 
 
 def introsort_order(values: Floats) -> Order:
-    """The ascending order that NumPy 1's default, unstable argsort gives, ties included, on every machine.
+    """The ascending order of NumPy 1's default, unstable argsort, including ties, on every machine.
 
-    Quicksort by indices: the pivot is the median of the first, middle and last, parted to the place before the last;
-    the larger part waits on a stack; parts of at most 16 are left to insertion. (Newer NumPy uses vector
-    instructions where the processor has them, with other ties. NumPy turns to heapsort when quicksort
-    goes deeper than twice the logarithm of the length, which is refused here: it does not happen on the lists at hand.)
+    Quicksort on indices: the pivot is the median of the first, middle and last, moved to the position before the last;
+    the larger part is pushed on a stack; parts of at most 16 are sorted by insertion. (Newer NumPy uses vector
+    instructions if the processor has them, with other ties. NumPy switches to heapsort when quicksort recurses deeper
+    than twice the logarithm of the length, which is refused here: it does not happen for these lists.)
     """
     keys: list[float] = values.tolist()
     order = list(range(len(keys)))
@@ -44,7 +44,7 @@ def introsort_order(values: Floats) -> Order:
     waiting: list[tuple[int, int, int]] = []
     while True:
         if budget < 0:
-            raise UserError("this list needs NumPy's heapsort, which ties 'numpy-1.24' does not follow; use 'stable'")
+            raise UserError("this list needs NumPy's heapsort, which ties 'numpy-1.24' does not support; use 'stable'")
         while high - low >= INSERTION_LENGTH:
             split = _partition(keys, order, low, high)
             budget -= 1
@@ -61,7 +61,7 @@ def introsort_order(values: Floats) -> Order:
 
 
 def _partition(keys: list[float], order: list[int], low: int, high: int) -> int:
-    """Part order[low:high + 1] around the median of three; returns the place of the pivot."""
+    """Partition order[low:high + 1] around the median of three; returns the position of the pivot."""
     middle = low + ((high - low) >> 1)
     for a, b in ((middle, low), (high, middle), (middle, low)):
         if keys[order[a]] < keys[order[b]]:
@@ -95,8 +95,8 @@ def _insertion_sort(keys: list[float], order: list[int], low: int, high: int) ->
 def level_starts(concepts: int, levels: int, size: int, spread: Spread) -> tuple[int, ...]:
     """The rank at which each level begins.
 
-    `to-end`: equal gaps, and the last level takes the last of the ranking, whatever the division leaves over
-    (`cog-v2`). `equal-gaps`: equal gaps, the remainder stays behind the last level (`cog-v1`). `contiguous`: no gaps.
+    `to-end`: equal gaps, with the last level at the end of the ranking, whatever the division leaves over (`cog-v2`).
+    `equal-gaps`: equal gaps, with the remainder after the last level (`cog-v1`). `contiguous`: no gaps.
     """
     if levels < 1 or size < 1:
         raise UserError(f"levels and their size must be at least 1, got {levels} of {size}")

@@ -1,4 +1,4 @@
-"""A recipe says how levels are made: which concepts may take part, how they are ranked, where the ranking is cut."""
+"""A recipe for levels: which concepts are eligible, how they are ranked, and where the ranking is cut."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,21 +13,21 @@ Leaves = Literal["universe", "eligible", "any"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that decides which concept is in which level.
+    """Everything that determines which concept is in which level.
 
     Attributes:
         universe: the concepts to choose from: `imagenet-21k`, `imagenet-1k`, `taxonomy` (all of it), or a file of ids.
         seen: the concepts a backbone was trained on: one of those names or a file of ids.
-        min_images: fewest images a concept may have.
-        exclude_subtrees: ids that go, with everything below them.
-        exclude: ids that go by themselves, after all other rules.
-        leaves: a concept goes when it is an ancestor of another `universe` concept, of another concept `eligible` at
-            that point, or never (`any`).
-        counted_over: the concepts that, with the seen ones and all their ancestors, information content is counted
-            over: the `universe`, or those `eligible` in the end.
+        min_images: minimum number of images per concept.
+        exclude_subtrees: ids that are removed together with everything below them.
+        exclude: ids that are removed individually, after all other rules.
+        leaves: a concept is removed if it is an ancestor of another `universe` concept, of another concept `eligible`
+            at that point, or never (`any`).
+        counted_over: the concepts over which, with the seen ones and all their ancestors, information content is
+            computed: the `universe`, or those finally `eligible`.
         measure, lcs: the similarity, and its rule for the lowest common ancestor (see `unseen.ontology.space`).
         ties: how equal similarities are ordered (see `unseen.ontology.ranking`).
-        levels, size, spread: how many levels of how many concepts, and how they are spread over the ranking.
+        levels, size, spread: number of levels, concepts per level, and how they are spread over the ranking.
     """
 
     name: str
@@ -90,7 +90,7 @@ RECIPES = {recipe.name: recipe for recipe in (COG_V2, COG_V1)}
 
 
 def get_recipe(name: str) -> Recipe:
-    """The recipe of that name; an unknown one is a user's error."""
+    """The recipe of that name; an unknown name is a user error."""
     if name not in RECIPES:
         raise UserError(f"no recipe '{name}'{did_you_mean(name, RECIPES) or '; there are ' + ', '.join(RECIPES)}")
     return RECIPES[name]

@@ -1,4 +1,4 @@
-"""Text vectors of concepts, for measures that compare text, and levels ranked again by another measure."""
+"""Text vectors of concepts for measures that compare text, and levels reranked by another measure."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,12 +28,12 @@ def text_vectors(
     option: str = "--measure",
     tell: Callable[[str], None] = lambda _: None,
 ) -> Floats | None:
-    """(len(taxonomy), d) text vectors when the measure needs them: rows of other nodes than `ids` are zero.
+    """(len(taxonomy), d) text vectors if the measure needs them: rows of nodes other than `ids` are zero.
 
     Args:
-        path: of word vectors.
-        option: by which the measure was chosen, for errors.
-        tell: is told of concepts that no word of is known.
+        path: file of word vectors.
+        option: the option that chose the measure, for error messages.
+        tell: called with a sentence about concepts without known words.
     """
     if get_measure(measure).uses != "vectors":
         if path:
@@ -47,7 +47,7 @@ def text_vectors(
     found = concept_vectors(texts, read_word_vectors(path, vocabulary(texts)))
     unknown = [concept for concept, vector in zip(concepts, found, strict=True) if not vector.any()]
     if unknown:
-        tell(f"{path}: no word of {len(unknown)} concepts is in it ({unknown[0]}, …); their similarity is 0")
+        tell(f"{path}: {len(unknown)} concepts have no word in it ({unknown[0]}, …); their similarity is 0")
     vectors = np.zeros((len(taxonomy), found.shape[1]))
     vectors[nodes] = found
     return vectors
@@ -62,11 +62,11 @@ def reranked(
     option: str = "--measure",
     tell: Callable[[str], None] = lambda _: None,
 ) -> Levels:
-    """Levels of WordNet concepts, ranked again by their similarity to the seen ones under another measure.
+    """Levels of WordNet concepts, reranked by similarity to the seen ones under another measure.
 
     Args:
-        path: of word vectors, for measures that compare text.
-        option: by which the measure was chosen, for errors.
+        path: file of word vectors, for measures that compare text.
+        option: the option that chose the measure, for error messages.
     """
     loaded, net = load_levels(levels), wordnet()
     get_measure(measure)

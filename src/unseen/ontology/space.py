@@ -1,4 +1,4 @@
-"""What a measure is, and what it may look at."""
+"""The definition of a similarity measure, and the data it may use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ LcsRule = Literal["depth", "information"]
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """A taxonomy with what measures need beside it.
+    """A taxonomy with additional data for measures.
 
     Attributes:
-        given_information: (n,) information content per node; by default counted over the taxonomy's own nodes.
-        lcs: which common ancestor is the lowest: the one of greatest depth (longest path to the root; the rule behind
-            the published ImageNet-CoG levels) or of greatest information content (NLTK's rule). Ties go to the
+        given_information: (n,) information content per node; by default computed over the taxonomy's own nodes.
+        lcs: which common ancestor is the lowest: that of greatest depth (longest path to the root; the rule behind the
+            published ImageNet-CoG levels) or of greatest information content (NLTK's rule). Ties go to the
             alphabetically first name.
-        given_vectors: (n, d) vector per node, for measures over text.
+        given_vectors: (n, d) one vector per node, for measures that compare text.
     """
 
     taxonomy: Taxonomy
@@ -51,11 +51,11 @@ class Space:
 
 @dataclass(frozen=True)
 class Measure:
-    """A semantic similarity between concepts: greater is closer.
+    """A semantic similarity between concepts: larger is closer.
 
     Attributes:
         matrix: (space, rows, columns) → (len(rows), len(columns)) similarities, for node numbers of the space.
-        uses: what it looks at beside the taxonomy.
+        uses: the data it uses besides the taxonomy.
     """
 
     name: str

@@ -49,8 +49,8 @@ class Taxonomy:
     def from_edges(edges: Iterable[tuple[str, str]], names: dict[str, str] | None = None) -> "Taxonomy":
         """Build from (child, parent) pairs of ids; an empty parent declares a concept without one.
 
-        Nodes come in sorted order of id. A pair given twice, or a cycle, is an error. Several roots are joined
-        under an added node `(root)`.
+        Nodes are sorted by id. A repeated pair, or a cycle, is an error. Several roots are joined under an added node
+        `(root)`.
         """
         pairs = list(edges)
         if len(set(pairs)) < len(pairs):
@@ -69,7 +69,7 @@ class Taxonomy:
         roots = [node for node in ids if not parents_of[node]]
         if len(roots) > 1:
             if ADDED_ROOT in parents_of:
-                raise UserError(f"the id {ADDED_ROOT} is kept for the root added above several roots; rename it")
+                raise UserError(f"the id {ADDED_ROOT} is reserved for the root added above several roots; rename it")
             for root in roots:
                 parents_of[root].append(ADDED_ROOT)
             parents_of[ADDED_ROOT] = []
@@ -83,7 +83,7 @@ class Taxonomy:
             parent_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32),
             parents=np.array([position[parent] for node in ids for parent in parents_of[node]], dtype=np.int32),
         )
-        _ = taxonomy.depth  # refuses cycles here rather than at first use
+        _ = taxonomy.depth  # detects cycles here rather than at first use
         return taxonomy
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class Taxonomy:
         return {node: i for i, node in enumerate(self.ids)}
 
     def index(self, ids: Iterable[str], where: str = "the taxonomy") -> Ints:
-        """Node numbers of several ids; `where` names the taxonomy in the error about an unknown one."""
+        """Node numbers of several ids; `where` names the taxonomy in the error about an unknown id."""
         wanted = list(ids)
         try:
             return np.array([self.position[node] for node in wanted], dtype=np.int32)
@@ -174,7 +174,7 @@ class Taxonomy:
         return Ancestry(np.concatenate([[0], np.cumsum(length)]).astype(np.int32), node[entry], distance[entry])
 
     def descendant_counts(self, among: Ints | None = None) -> Ints:
-        """For each node, how many distinct nodes of `among` (default all) lie at or below it."""
+        """For each node, the number of distinct nodes of `among` (default all) at or below it."""
         if among is None:
             above = self.ancestry.node
         else:

@@ -18,14 +18,14 @@ TOKEN = re.compile(r"\w+(?:['-]\w+)*")
 
 @dataclass(frozen=True)
 class ConceptText:
-    """What is written about a concept: its names, of one word or several, and its description."""
+    """Text about a concept: its names, of one or several words, and its description."""
 
     names: tuple[str, ...]
     gloss: str
 
 
 def wordnet_texts(ids: Iterable[str]) -> list[ConceptText]:
-    """Lemmas and definition of each synset, as ImageNet's own lists of names and glosses have them."""
+    """Lemmas and definition of each synset, as in ImageNet's own lists of names and glosses."""
     net = wordnet()
     synsets = (net.synset(wnid) for wnid in ids)
     return [ConceptText(tuple(lemma.replace("_", " ") for lemma in s.lemmas), s.definition) for s in synsets]
@@ -37,7 +37,7 @@ def words(text: str) -> list[str]:
 
 
 def entity_keys(name: str) -> list[str]:
-    """The forms under which a name of several words may stand in a vocabulary, most specific first."""
+    """The forms in which a name of several words may occur in a vocabulary, most specific first."""
     joined = name.strip().replace(" ", "_")
     titled = joined[:1].upper() + joined[1:]
     return [f"ENTITY/{joined}", f"ENTITY/{titled}", joined, joined.lower(), joined.lower().replace("_", "-")]
@@ -57,10 +57,9 @@ def vocabulary(texts: Iterable[ConceptText]) -> set[str]:
 def concept_vectors(texts: Sequence[ConceptText], vectors: WordVectors) -> Floats:
     """(n, d): for each concept, the tf-idf weighted mean vector of its names plus that of its gloss.
 
-    A document is a concept's names and gloss together; idf(w) = ln((1 + n) / (1 + df(w))) + 1 over all documents
-    given (scikit-learn's smooth form), and a word's weight in a mean is its count there times idf. A name of several
-    words is looked up whole before its words. Words without a vector carry no weight; a concept with none is a zero
-    row.
+    A document is a concept's names and gloss together; idf(w) = ln((1 + n) / (1 + df(w))) + 1 over all given documents
+    (scikit-learn's smooth form), and a word's weight in a mean is its count there times idf. A name of several words is
+    looked up as a whole before its words. Words without a vector have no weight; a concept without any gets a zero row.
     """
     if not vectors:
         raise UserError("no word vectors")
@@ -79,7 +78,7 @@ def concept_vectors(texts: Sequence[ConceptText], vectors: WordVectors) -> Float
 
 
 def _terms(names: Sequence[str], vectors: WordVectors) -> list[str]:
-    """The vocabulary's terms for some names: a whole name where it is known, otherwise its known words."""
+    """The vocabulary's terms for some names: a whole name if it is known, otherwise its known words."""
     terms: list[str] = []
     for name in names:
         whole = next((key for key in entity_keys(name) if key in vectors), None) if " " in name.strip() else None

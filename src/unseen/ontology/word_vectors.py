@@ -1,4 +1,4 @@
-"""Reading word-vector files, keeping only the words that are wanted."""
+"""Reading word-vector files, keeping only the requested words."""
 
 import bz2
 import gzip
@@ -17,13 +17,13 @@ WordVectors = dict[str, NDArray[np.float32]]
 
 
 def read_word_vectors(path: Path, wanted: Container[str]) -> WordVectors:
-    """Vectors of the wanted words, from any of these, recognised by what is in the file:
+    """Vectors of the requested words, from any of these formats, recognised by content:
 
     - text, `word x₁ … x_d` per line: GloVe, or word2vec and Wikipedia2Vec with their `count d` first line;
     - word2vec binary (`.bin`): the same first line, then `word ` and d little-endian float32 each;
-    - `.npy` of (n, d), with the n words in a file of the same name ending in `.vocab` or `.txt`, one a line.
+    - `.npy` of (n, d), with the n words in a file of the same name with suffix `.vocab` or `.txt`, one per line.
 
-    Files ending in `.gz` or `.bz2` are decompressed as they are read. The first vector of a word counts.
+    Files with suffix `.gz` or `.bz2` are decompressed while reading. The first vector of a word is used.
     """
     if not path.is_file():
         raise UserError(f"{path}: no such file")
@@ -34,13 +34,13 @@ def read_word_vectors(path: Path, wanted: Container[str]) -> WordVectors:
                 vectors[word] = vector
     except UserError:
         raise
-    except Exception as error:  # decompression, decoding and numbers out of range all end here
+    except Exception as error:  # decompression and decoding errors and numbers out of range are all caught here
         raise UserError(f"{path}: damaged, or not word vectors ({type(error).__name__})") from None
     for word, vector in vectors.items():
         if not np.isfinite(vector).all():
             raise UserError(f"{path}: the vector of '{word}' has values that are not finite")
     if not vectors:
-        raise UserError(f"{path}: none of the words that were looked for is in it")
+        raise UserError(f"{path}: contains none of the requested words")
     return vectors
 
 
@@ -70,7 +70,7 @@ def _read_stream(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
         if len(fields) == 2 and all(field.isdigit() for field in fields):
             count, dimension = int(fields[0]), int(fields[1])
             if dimension > LONGEST_LINE:
-                raise UserError(f"{path}, line 1: vectors of {dimension:,} dimensions, more than words have")
+                raise UserError(f"{path}, line 1: vectors of {dimension:,} dimensions, too many for word vectors")
             if ".bin" in path.suffixes:
                 yield from _binary_vectors(file, path, count, dimension)
                 return
@@ -90,10 +90,10 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
-    """The lines of a file; a compressed one could have a line of gigabytes in a few kilobytes."""
+    """The lines of a file; a few compressed kilobytes could contain a line of gigabytes."""
     while line := file.readline(LONGEST_LINE + 1):
         if len(line) > LONGEST_LINE:
-            raise UserError(f"{path}: a line of more than {LONGEST_LINE:,} bytes, which no vector has")
+            raise UserError(f"{path}: a line of more than {LONGEST_LINE:,} bytes, too long for a vector")
         yield line
 
 
@@ -101,7 +101,7 @@ def _text_vectors(
     lines: Iterator[tuple[int, bytes]], path: Path, dimension: int
 ) -> Iterator[tuple[str, NDArray[np.float32]]]:
     for number, line in lines:
-        # Some words contain spaces (GloVe 840B has them): the vector is the last `dimension` fields.
+        # Some words contain spaces (in GloVe 840B): the vector is the last `dimension` fields.
         fields = line.rstrip().rsplit(b" ", dimension)
         try:
             if len(fields) != dimension + 1:

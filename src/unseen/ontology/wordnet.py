@@ -1,6 +1,6 @@
 """WordNet 3.0 nouns, and which of them are ImageNet concepts, from the file inside the package.
 
-The file is made by `scripts/build_wordnet.py`. Ids are ImageNet's (`n` and the eight-digit offset in the
+The file is created by `scripts/build_wordnet.py`. Ids are ImageNet's (`n` and the eight-digit offset in the
 dictionary), names are NLTK's (`tiger_cat.n.02`: first lemma, part of speech, number of the sense).
 """
 
@@ -41,7 +41,7 @@ class Synset:
 
 
 class WordNet:
-    """Look-ups over the nouns; use `wordnet()`, which loads them once. Arrays are read when first needed."""
+    """Lookups over the nouns; use `wordnet()`, which loads them once. Arrays are read on first use."""
 
     def __init__(self, path: Path = NOUNS) -> None:
         self._file = np.load(path, allow_pickle=False)
@@ -81,7 +81,7 @@ class WordNet:
 
     @cached_property
     def taxonomy(self) -> Taxonomy:
-        """All nouns under `entity`; hypernyms and instance hypernyms alike are parents."""
+        """All nouns under `entity`; both hypernyms and instance hypernyms are parents."""
         return Taxonomy(self.ids, self.names, self._array("parent_start"), self._array("parent"))
 
     @cached_property
@@ -105,7 +105,7 @@ class WordNet:
         )
 
     def lemmas(self, position: int) -> tuple[str, ...]:
-        """The lemmas of the synset at a position, words joined by underscores as in WordNet."""
+        """The lemmas of the synset at a position, with words joined by underscores as in WordNet."""
         return tuple(self._lemmas[self._lemma_start[position] : self._lemma_start[position + 1]])
 
     def synset(self, key: str) -> Synset:
@@ -113,7 +113,7 @@ class WordNet:
         return self._at(self.position[self.wnid(key)])
 
     def wnid(self, key: str) -> str:
-        """The id for an id or a name; any lemma of the synset will do in a name."""
+        """The id for an id or a name; a name may use any lemma of the synset."""
         if key in self.position:
             return key
         match = re.fullmatch(r"(.+)\.n\.(\d+)", key)
@@ -135,12 +135,12 @@ class WordNet:
         raise UserError(f"{key} is not in WordNet 3.0{hint}")
 
     def find(self, lemma: str) -> list[Synset]:
-        """The synsets of a word, in WordNet's order of sense; spaces and underscores are the same."""
+        """The synsets of a word, in WordNet's order of senses; spaces and underscores are equivalent."""
         senses = self._by_lemma.get(lemma.strip().lower().replace(" ", "_"), [])
         return [self._at(position) for _, position in senses]
 
     def search(self, text: str) -> list[Synset]:
-        """The synsets whose gloss contains `text`, whatever the case."""
+        """The synsets whose gloss contains `text`, ignoring case."""
         wanted = text.lower()
         return [self._at(i) for i, gloss in enumerate(self.glosses) if wanted in gloss.lower()]
 

@@ -1,4 +1,4 @@
-"""The numbers that papers printed, as tables."""
+"""The numbers printed in the papers, as tables."""
 
 from unseen.papers.load import cog_models, cog_v1_models, notes, published
 from unseen.papers.sources import TABLES, PrintedTable, Source

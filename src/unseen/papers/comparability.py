@@ -1,8 +1,8 @@
-"""Whether scores may be set beside published ones: the same classes, as many images, the same protocol.
+"""Whether scores may be compared with published ones: same classes, same number of images, same protocol.
 
-A run writes down what each of its scores is of (`ScoredData`); what the published numbers are of is known
-(`PublishedData`). `compare` sets one against the other and gives reasons as codes with their numbers. Some reasons
-refuse the comparison; the others are to be told beside it.
+A run records the data of each of its scores (`ScoredData`); the data of published numbers are known (`PublishedData`).
+`compare` compares the two and gives reasons as codes with their numbers. Some reasons rule out the comparison; the
+others are shown beside it.
 """
 
 from collections.abc import Mapping
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from unseen.images.dense.dense_dataset import DenseDataset
 
 Draw = Literal["ours", "given", "unknown"]
-"""Who chose the images: we drew them, somebody else's lists name them, or the features do not say."""
+"""Who chose the images: we drew them, existing lists name them, or the features do not record it."""
 Code = Literal[
     "unknown-counts", "part", "other-protocol", "other-variant", "other-classes", "other-images",
     "pruned-search", "similar-images", "own-draw", "unknown-images", "own-data",
 ]  # fmt: skip
 CAVEATS: frozenset[Code] = frozenset({"pruned-search", "similar-images", "own-draw", "unknown-images"})
-"""Reasons that are told beside a comparison. All others refuse it."""
+"""Reasons that are shown beside a comparison. All others rule it out."""
 SIMILAR = 0.02
-"""Share of images that may be missing or extra, as damaged ones and another release of the same images are."""
+"""Share of images that may be missing or extra, because of damage or another release of the same images."""
 PLAIN = "plain"
 COG_PROTOCOL = "cog-v2"
 COG_PRUNED = "cog-v2-pruned"
-"""The same but for trials that stop early; what that changes is measured (benchmarks/README.md) and said beside it."""
+"""The same except for trials that stop early; the effect is measured (benchmarks/README.md) and shown beside it."""
 ERICSSON_PROTOCOLS = ("ericsson-2021", "ericsson-2021-exact")
 CONCEPTS = 1000
 TEST_IMAGES = 50 * CONCEPTS
@@ -34,18 +34,18 @@ LEVEL_IMAGES = {
     "cog-v2": (1_168_804, 1_165_790, 1_145_206, 1_157_129, 1_141_662),
     "cog-v1": (1_166_497, 1_162_532, 1_157_993, 1_156_172, 1_131_387),
 }
-"""Images of the levels L1 to L5 as the papers print them, training and test together."""
+"""Images of the levels L1 to L5 as printed in the papers, training and test together."""
 IMAGENET_1K = {"train": 1_281_167, "test": 50_000}
 
 
 @dataclass(frozen=True)
 class ScoredData:
-    """What the scores of a backbone on a domain or data set are of.
+    """The data of the scores of a backbone on a domain or data set.
 
     Attributes:
         images: split → number of images.
         variant: how the images of a concept were chosen (`unseen.studies.concepts.variants`).
-        limit: at most so many images of each class in every split, where the rest was left out for a quick look.
+        limit: maximum number of images per class and split, if the rest was left out for a quick look.
     """
 
     backbone: str
@@ -60,7 +60,7 @@ class ScoredData:
 
 @dataclass(frozen=True)
 class Part:
-    """Some splits of a data set together, and how many images they have; `name` is empty for all of them."""
+    """Some splits of a data set together, and their number of images; `name` is empty for all of them."""
 
     name: str
     splits: tuple[str, ...]
@@ -69,11 +69,11 @@ class Part:
 
 @dataclass(frozen=True)
 class PublishedData:
-    """What published numbers are of.
+    """The data of published numbers.
 
     Attributes:
         protocols: those that give comparable numbers, the paper's own first.
-        pruned: those that differ in which trials of the search are trained to their end, which is to be told.
+        pruned: those that differ in which trials of the search are trained to their end, which must be shown.
         drawn: whether its authors drew the images in a way that we can follow but not repeat.
     """
 
@@ -86,7 +86,9 @@ class PublishedData:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why two numbers are not of the same data: what the run has, what the paper has, and of which part of the data."""
+    """Why two numbers are not for the same data: the value in the run, the value in the paper, and the part of the
+    data.
+    """
 
     code: Code
     found: str | int = ""
@@ -100,7 +102,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Comparability:
-    """Whether scores may be set beside published ones, and what is to be said of it."""
+    """Whether scores may be compared with published ones, and what to show about it."""
 
     reasons: tuple[Reason, ...] = ()
 
@@ -110,7 +112,7 @@ class Comparability:
 
 
 def published_domain(source: str, domain: str) -> PublishedData | None:
-    """What the numbers of ImageNet-CoG on a domain are of; None where it has none.
+    """The data of ImageNet-CoG's numbers on a domain; None if it has none.
 
     Args:
         source: cog-v2 or cog-v1.
@@ -129,9 +131,9 @@ def published_domain(source: str, domain: str) -> PublishedData | None:
 
 
 def published_dataset(dataset: "Dataset") -> PublishedData:
-    """What the numbers of Ericsson et al. on a data set are of: a complete copy.
+    """The data of Ericsson et al.'s numbers on a data set: a complete copy.
 
-    Who validates with other training images than we do still trains on the same ones in the end.
+    A different choice of validation images does not matter, because the final training uses both parts.
     """
     counts = dataset.counts
     if "test" not in counts:
@@ -141,7 +143,7 @@ def published_dataset(dataset: "Dataset") -> PublishedData:
 
 
 def published_maps(protocol: str, dataset: "DenseDataset") -> PublishedData:
-    """What the numbers of Ericsson et al. on a data set with boxes or maps are of: a complete copy."""
+    """The data of Ericsson et al.'s numbers on a data set with boxes or maps: a complete copy."""
     train, test = (
         Part(word, (split,), dataset.counts[split]) for split, word in (("train", "training"), ("test", "test"))
     )
@@ -149,11 +151,11 @@ def published_maps(protocol: str, dataset: "DenseDataset") -> PublishedData:
 
 
 def compare(scored: ScoredData | None, published: PublishedData | None) -> Comparability:
-    """Whether scores are of what published ones are of.
+    """Compare the data of scores with those of published ones.
 
     Args:
-        scored: None where a run does not say what they are of.
-        published: None for a user's own data, which no published number is of.
+        scored: None if a run does not record its data.
+        published: None for a user's own data, for which there are no published numbers.
     """
     if scored is not None and scored.limit is not None:
         return Comparability((Reason("part", scored.limit),))
@@ -180,8 +182,8 @@ def compare(scored: ScoredData | None, published: PublishedData | None) -> Compa
 
 
 def _images(scored: ScoredData, part: Part) -> Reason | None:
-    found = sum(scored.images.get(split, 0) for split in part.splits)
-    if found == part.images:
+    count = sum(scored.images.get(split, 0) for split in part.splits)
+    if count == part.images:
         return None
-    similar = abs(found - part.images) <= SIMILAR * part.images
-    return Reason("similar-images" if similar else "other-images", found, part.images, part.name)
+    similar = abs(count - part.images) <= SIMILAR * part.images
+    return Reason("similar-images" if similar else "other-images", count, part.images, part.name)

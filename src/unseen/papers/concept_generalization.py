@@ -1,16 +1,16 @@
-"""Effective concept generalization: what a model has on a level beyond what its accuracy on seen concepts predicts.
+"""Effective concept generalization: a model's accuracy on a level beyond what its accuracy on seen concepts predicts.
 
-As for distribution shifts (`unseen.metrics.robustness`): over published models of ImageNet-CoG a line is fitted, for
-each level, to logit(accuracy on the level) against logit(accuracy on IN-1K), with the same number of shots. A model's
-effective concept generalization is its accuracy minus the line's. Two questions about it are apart:
+As for distribution shifts (`unseen.metrics.robustness`): over published models of ImageNet-CoG, a line is fitted for
+each level to logit(accuracy on the level) against logit(accuracy on IN-1K), with the same number of shots. A model's
+effective concept generalization is its accuracy minus the line's. Two questions are kept separate:
 
-- Is the model off the line? The interval says: models are drawn anew for the line (bootstrap), and the model's two
-  accuracies are drawn from their spread over seeds and from the rounding of print.
-- Is it further off than models usually are? Its deleted residual over the spread of the others about their line, with
-  Student's t (Cook and Weisberg 1982), says that.
+- Is the model off the line? The interval answers this: the models of the line are resampled (bootstrap), and the
+  model's two accuracies are drawn from their spread over seeds and from the rounding in print.
+- Is it further off than models usually are? This is tested by its deleted residual relative to the spread of the others
+  about their line, with Student's t (Cook and Weisberg 1982).
 
-No model pulls the line it is measured by: each is left out of its own. Models that saw other data than IN-1K are not in
-any line, as they are not in the comparisons of the paper.
+No model affects the line it is measured by: each is left out of its own. Models that saw other data than IN-1K are in
+no line, as in the paper's comparisons.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,9 +38,9 @@ PRINTED = 0.001
 """Published accuracies are rounded to a tenth of a percent."""
 RESAMPLES = 2000
 MOST = 0.9
-"""The share of draws of models that have to determine every line."""
+"""The share of draws of models that must determine every line."""
 EDGE = 1e-4
-"""Drawn accuracies are kept this far from 0 and 1, where logits end."""
+"""Drawn accuracies are kept this far from 0 and 1, where logits are infinite."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Accuracies:
 
     Attributes:
         mean: (m, 6) over seeds.
-        error: (m, 6) standard error of that mean: the deviation over seeds over the root of their number; NaN where
-            it is not known.
-        rounding: (m,) width of the step that means are rounded to; 0 where they are exact.
-        originals: (m,) the names by which models are left out of their own lines; `models` unless given.
+        error: (m, 6) standard error of that mean: the standard deviation over seeds over the root of their number; NaN
+            if unknown.
+        rounding: (m,) rounding step of the means; 0 if they are exact.
+        originals: (m,) the names by which models are left out of their own lines; `models` by default.
     """
 
     models: tuple[str, ...]
@@ -69,23 +69,23 @@ class Accuracies:
 
     @property
     def line_names(self) -> tuple[str, ...]:
-        """What models are called in the lines that they are left out of."""
+        """Names of the models in the lines that they are left out of."""
         return self.originals or self.models
 
     def called(self, names: Sequence[str]) -> "Accuracies":
-        """The same models under other names, still the same ones where lines are fitted."""
+        """The same models under other names, still identified where lines are fitted."""
         return replace(self, models=tuple(names), originals=self.line_names)
 
     def at(self, rows: Sequence[int]) -> "Accuracies":
-        """Some of the models."""
+        """A subset of the models."""
         models, originals = (tuple(names[row] for row in rows) for names in (self.models, self.line_names))
         places = list(rows)
         return Accuracies(models, self.mean[places], self.error[places], self.rounding[places], originals)
 
     def draws(self, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
-        """(resamples, m, 6): means as they could have been, normal in their error and uniform in their rounding.
+        """(resamples, m, 6): resampled means, normal in their error and uniform in their rounding.
 
-        Models that are added at the end leave the draws of those before them as they are.
+        Models added at the end do not change the draws of those before them.
         """
         models, domains = self.mean.shape
         shape = (models, resamples, domains)
@@ -97,15 +97,15 @@ class Accuracies:
 
 @dataclass(frozen=True)
 class ConceptGeneralization:
-    """What m models have on five levels beyond expectation; arrays are (m, 5), shares.
+    """Accuracy of m models on five levels beyond the prediction; arrays are (m, 5), shares.
 
     Attributes:
-        expected, effective: the line's accuracy, and the model's minus that.
+        expected, effective: the line's accuracy, and the model's accuracy minus that.
         low, high: 95% interval of `effective`.
-        draws: (resamples, m, 5) that the interval is from; a draw of models is the same on every level and for all.
+        draws: (resamples, m, 5) behind the interval; a draw of models is the same on every level and for all.
         off_line: p-value that the model is on the line, from the spread of the draws.
         unusual: p-value that it is as far off as models usually are.
-        fits: of each level, over all models that lines are fitted to.
+        fits: for each level, over all models that lines are fitted to.
     """
 
     models: tuple[str, ...]
@@ -119,7 +119,7 @@ class ConceptGeneralization:
     fits: tuple[LogitFit, ...]
 
     def table(self) -> pd.DataFrame:
-        """A row for each model and level, with p-values corrected for all of them (Holm; Benjamini and Hochberg)."""
+        """One row per model and level, with p-values corrected for all of them (Holm; Benjamini and Hochberg)."""
         columns = {
             "expected": self.expected, "effective": self.effective, "low": self.low, "high": self.high,
             "off_line": self.off_line, "off_line_holm": holm(self.off_line),
@@ -149,16 +149,17 @@ def published_accuracies(shots: str = "all") -> Accuracies:
 def measured_accuracies(
     summary: pd.DataFrame, shots: str = "all", *, on_imagenet: bool = True
 ) -> tuple[Accuracies, dict[str, list[str]]]:
-    """Those of a summary of scores (`unseen.runs.tables.summarise`) under the logistic probe, with that many shots.
+    """Accuracies from a summary of scores (`unseen.runs.tables.summarise`) under the logistic probe, with that many
+    shots.
 
-    A single seed says nothing of its spread: its error is the deviation that published models have over seeds on the
-    domain, the median of them.
+    A single seed has no spread: its error is then the median over published models of the standard deviation over seeds
+    on the domain.
 
     Args:
-        on_imagenet: whether scores are on ImageNet-CoG's concepts. On others, the error of a single seed is not known.
+        on_imagenet: whether scores are on ImageNet-CoG's concepts. On others, the error of a single seed is unknown.
 
     Returns:
-        The backbones that have all six domains; and for each of the others which domains it lacks.
+        The backbones that have all six domains; and for each of the others the domains it lacks.
     """
     top1 = summary[(summary["metric"] == "top1") & (summary["probe"] == "logistic") & (summary["shots"] == shots)]
     cells = dict[tuple[str, str], tuple[float, float, int]]()
@@ -176,13 +177,13 @@ def measured_accuracies(
 
 
 def _usual_deviation(shots: str) -> Floats:
-    """(6,) the median over published models of the deviation of one seed."""
+    """(6,) the median over published models of the standard deviation over seeds."""
     usual: Floats = np.median(published_accuracies(shots).error, axis=0) * sqrt(SEEDS)
     return usual
 
 
 def seen_only_models() -> tuple[str, ...]:
-    """The published models that were trained on IN-1K and nothing else: those that lines are fitted to."""
+    """The published models trained on IN-1K only, to which lines are fitted."""
     table = cog_models()
     return tuple(table.loc[table["extra_data"].fillna("") == "", "model"])
 
@@ -195,13 +196,13 @@ def effective_generalization(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> ConceptGeneralization:
-    """Score models against the line of others.
+    """Score models against the line of the others.
 
     Args:
-        accuracies: of the models to score: published ones, a user's, or both.
-        baseline: what lines are fitted to, usually `published_accuracies` with the same shots.
-        fit_on: names of those of `baseline` that are in the fit; `seen_only_models()` if not given. A model to score
-            that has, or had (`Accuracies.originals`), the name of one of them is left out of its own line.
+        accuracies: the models to score: published ones, a user's, or both.
+        baseline: the models that lines are fitted to, usually `published_accuracies` with the same shots.
+        fit_on: names of the models of `baseline` in the fit; by default `seen_only_models()`. A model to score that
+            has, or had (`Accuracies.originals`), one of these names is left out of its own line.
     """
     rows = _rows(baseline, fit_on)
     base, members = baseline.mean[rows], [baseline.models[row] for row in rows]
@@ -236,7 +237,7 @@ def effective_generalization(
 
 
 def _model_draws(columns: Floats, in_line: Sequence[NDArray[np.bool_]], resamples: int, seed: int) -> Floats:
-    """(b, n) how often each model of the fit is drawn; the same draw serves all models, each without its own copies.
+    """(b, n) how often each model of the fit is drawn; one draw serves all models, each without its own copies.
 
     Draws that would not determine one of the lines are left out.
     """
@@ -244,7 +245,7 @@ def _model_draws(columns: Floats, in_line: Sequence[NDArray[np.bool_]], resample
     distinct = {others.tobytes(): others for others in in_line}.values()
     sound = np.all([determined(columns[others], counts[:, others]) for others in distinct], axis=0)
     if sound.mean() < MOST:
-        raise UserError(f"{len(columns)} models are too few to fit on and to draw anew")
+        raise UserError(f"{len(columns)} models are too few to fit and resample")
     return counts[sound]
 
 
@@ -259,7 +260,7 @@ class ExpectedBand:
 
 
 def expected_bands(baseline: Accuracies, seen: Floats, fit_on: Iterable[str] | None = None) -> dict[str, ExpectedBand]:
-    """What is expected on each level at (g,) accuracies on IN-1K; arguments as in `effective_generalization`."""
+    """The predicted accuracy on each level at (g,) accuracies on IN-1K; arguments as in `effective_generalization`."""
     base = baseline.mean[_rows(baseline, fit_on)]
     bands = {}
     for place, level in enumerate(LEVELS, 1):
@@ -270,7 +271,7 @@ def expected_bands(baseline: Accuracies, seen: Floats, fit_on: Iterable[str] | N
 
 
 def _rows(baseline: Accuracies, fit_on: Iterable[str] | None) -> list[int]:
-    """Places in the baseline of the models that lines are fitted to."""
+    """Indices in the baseline of the models that lines are fitted to."""
     members = list(fit_on if fit_on is not None else seen_only_models())
     unknown = [name for name in members if name not in baseline.models]
     if unknown:

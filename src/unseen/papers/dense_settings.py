@@ -1,6 +1,6 @@
-"""The settings of dense tasks: what was trained on boxes or maps, and by which metric it is scored.
+"""The settings of dense tasks: what was trained on boxes or maps, and the metric of its score.
 
-Ericsson et al. 2021 train detectors and heads for maps (Tables 4 and 5); probes on patch features are ours and have no
+Ericsson et al. 2021 train detectors and map heads (Tables 4 and 5); probes on patch features are ours and have no
 published numbers.
 """
 
@@ -16,10 +16,10 @@ class Trained:
     """One of the paper's dense settings.
 
     Attributes:
-        printed: what it is called in `published("ericsson-2021")`.
-        protocol: what it is called among our protocols.
+        printed: its name in `published("ericsson-2021")`.
+        protocol: its name among our protocols.
         domain: the data set.
-        caution: what a reader must know of the printed numbers.
+        caution: what a reader must know about the printed numbers.
     """
 
     printed: str
@@ -45,14 +45,14 @@ TRAINED: Mapping[str, Trained] = {
         "is expected well above them.",
     ),
 }  # fmt: skip
-"""By probe, in the paper's order."""
+"""Settings by probe, in the paper's order."""
 PATCH_PROBES = ("patch-linear", "patch-context")
 PRINTED_METRICS = {"AP": "ap", "AP50": "ap50", "AP75": "ap75", "mean": "angle-mean", "median": "angle-median"}
-"""What the paper's tables call a metric, where we call it otherwise."""
+"""The paper's name of a metric, if it differs from ours."""
 HEADLINES = ("ap50", "within-11.25", "miou", "delta1")
-"""The metric of each kind of labels that is correlated: the paper's Fig. 1 has the first three."""
+"""The metric of each kind of labels that is correlated: the first three are in the paper's Fig. 1."""
 RANKED = ("ap50", "angle-mean", "miou", "delta1")
-"""The one that models are ranked by: the paper's Fig. 7 has the first three."""
+"""The metric that models are ranked by: the first three are in the paper's Fig. 7."""
 PROBE_TITLES = {
     "detector-frozen": "Detection, frozen",
     "detector-finetuned": "Detection, fine-tuned",
@@ -90,15 +90,15 @@ UNITS = {"share": "%", "degrees": "°", "metres": "m"}
 
 
 def dense_title(setting: str) -> str:
-    """What a dense setting is called on a page."""
+    """Title of a dense setting on a page."""
     probe, metric = DENSE_SETTINGS[setting]
     return f"{PROBE_TITLES[probe]}: {METRIC_TITLES[metric]}"
 
 
 def is_headline(setting: str) -> bool:
-    """Whether a setting is correlated with all others and drawn.
+    """Whether a setting is correlated with all others and plotted.
 
-    Of the dense ones those of the metrics that count most are; analyses of images are set beside ImageNet alone.
+    Among the dense settings these are the main metrics; analyses of images are only compared with ImageNet.
     """
     if setting in IMAGE_SETTINGS:
         return False
@@ -106,12 +106,12 @@ def is_headline(setting: str) -> bool:
 
 
 def is_ranked(setting: str) -> bool:
-    """Whether a dense setting is a spoke of a radar of ranks, as of the paper's Fig. 7."""
+    """Whether a dense setting is a spoke of a radar chart of ranks, as in the paper's Fig. 7."""
     return DENSE_SETTINGS[setting][1] in RANKED
 
 
 def column_title(metric: str) -> str:
-    """A metric with its unit, as in the heading of a column."""
+    """A metric with its unit, as a column heading."""
     return f"{METRIC_TITLES[metric]} ({UNITS[METRICS[metric].unit]})"
 
 

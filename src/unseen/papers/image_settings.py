@@ -1,4 +1,4 @@
-"""The settings of analyses of single images, which Ericsson et al. 2021 have in the last columns of Table 9."""
+"""The settings of analyses of single images, from the last columns of Table 9 of Ericsson et al. 2021."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ PRINTED: Mapping[str, tuple[str, str]] = {
     "green": ("inversion", "colour-green"),
     "blue": ("inversion", "colour-blue"),
 }
-"""What the paper's table calls a setting → probe and metric."""
+"""The name of a setting in the paper's table → probe and metric."""
 TITLES: Mapping[str, str] = {
     "diffusion": "Attentive diffusion",
     "lpips-alexnet": "Perceptual distance, AlexNet",
@@ -26,9 +26,9 @@ IMAGE_SETTINGS: Mapping[str, tuple[str, str]] = {
 }
 """Setting → probe and metric."""
 AS_LOGITS = ("lpips-alexnet", "lpips-vgg", "lpips-squeezenet")
-"""Metrics that the paper correlates as logits (A.7) though they have no upper bound; no printed value is above 1."""
+"""Metrics that the paper correlates as logits (A.7) although they have no upper bound; no printed value is above 1."""
 
 
 def image_title(setting: str) -> str:
-    """What such a setting is called on a page."""
+    """Title of such a setting on a page."""
     return TITLES[IMAGE_SETTINGS[setting][1]]

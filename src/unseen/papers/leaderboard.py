@@ -1,4 +1,4 @@
-"""The leaderboard of ImageNet-CoG: models ranked on unseen concepts, with how sure each rank is."""
+"""The leaderboard of ImageNet-CoG: models ranked on unseen concepts, with the uncertainty of each rank."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,11 +37,11 @@ OTHER_SIZE = "a network of another size than ResNet50"
 
 @dataclass(frozen=True)
 class Own:
-    """What is known of a user's backbone beside its accuracies.
+    """Metadata of a user's backbone besides its accuracies.
 
     Attributes:
         cautions: why comparisons are not fair.
-        source: name of the contributed model that it is; empty for others.
+        source: name of the contributed model; empty for others.
     """
 
     category: str = "yours"
@@ -57,11 +57,10 @@ class Entry:
         accuracy: on each of `DOMAINS`, and `mean` over the five levels.
         relative: the same minus ResNet50's.
         effective: on each level and `mean` over them, beyond what the accuracy on IN-1K predicts; 95% intervals.
-        rank, low, high: under what the leaderboard is ordered by, from 1, and the 95% range when accuracies are drawn
-            anew.
-        best: how often it is then first.
+        rank, low, high: rank from 1 by the leaderboard's criterion, and its 95% range over resampled accuracies.
+        best: share of resamples in which it is first.
         cautions: why it is not fair to compare it with ResNet50 trained on IN-1K, each a few words.
-        source: name of the contributed model that it is; empty for others.
+        source: name of the contributed model; empty for others.
     """
 
     model: str
@@ -80,12 +79,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Entries from the first rank on.
+    """Entries in order of rank.
 
     Attributes:
-        generalization: of all models, of those that are not among the entries too.
-        bands: level → line of the accuracies on it over those on IN-1K, with its uncertainty.
-        notice: what a reader must know of the user's runs.
+        generalization: of all models, including those that are not among the entries.
+        bands: level → line of its accuracies against those on IN-1K, with its uncertainty.
+        notice: what a reader must know about the user's runs.
     """
 
     shots: str
@@ -97,7 +96,7 @@ class Leaderboard:
 
     @property
     def fits(self) -> dict[str, LogitFit]:
-        """Level → line of the accuracies on it over those on IN-1K."""
+        """Level → line of its accuracies against those on IN-1K."""
         return dict(zip(LEVELS, self.generalization.fits, strict=True))
 
     def __repr__(self) -> str:
@@ -109,7 +108,7 @@ class Leaderboard:
         return table_html(f"ImageNet-CoG by {self.by}, {self.shots} shots", self.to_frame()[shown])
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each entry; accuracies are shares, `relative` and `effective` those that entries are ordered by."""
+        """One row per entry; accuracies are shares, `relative` and `effective` those by which entries are ordered."""
         domain = "l5" if self.by == "l5" else "mean"
         rows = [
             {
@@ -132,17 +131,17 @@ def leaderboard(
     by: By = "l5",
     notice: str = "",
 ) -> Leaderboard:
-    """The 31 published models, and a user's among them.
+    """The 31 published models, with a user's models among them.
 
-    Ranks are of `l5` (accuracy on L5), `mean` (over L1 to L5) or `effective` (that mean beyond expectation). How sure
-    they are comes from drawing every accuracy anew: normal with its standard error over seeds, and the
-    published ones uniform within the rounding of print; for `effective`, the models of the line as well. Other
-    concepts or images would move ranks further.
+    Models are ranked by `l5` (accuracy on L5), `mean` (over L1 to L5) or `effective` (that mean beyond the prediction).
+    The uncertainty of ranks comes from resampling every accuracy: normal with its standard error over seeds, and for
+    published ones uniform within the rounding in print; for `effective`, the models of the line as well. Other concepts
+    or images would change ranks further.
 
     Args:
         own: the user's backbones, under names that no published model has.
-        about: what is known of them.
-        notice: what a reader must know of their runs.
+        about: metadata of these backbones.
+        notice: what a reader must know about their runs.
     """
     printed = published_accuracies(shots)
     everyone = printed if own is None else printed + own
@@ -152,7 +151,7 @@ def leaderboard(
     else:
         levels = slice(-1, None) if by == "l5" else slice(1, None)
         values, draws = everyone.mean[:, levels].mean(axis=1), everyone.draws()[:, :, levels].mean(axis=2)
-    # Equal in print is equal: the order of a sum must not break ties.
+    # Values that are equal in print are ties: the order of a sum must not break them.
     ranks = ranks_from_draws(values.round(9), draws)
     order = sorted(range(len(everyone.models)), key=lambda row: (ranks.rank[row], everyone.models[row]))
     known = _published_facts() | dict(about or {})
@@ -194,8 +193,8 @@ def _accuracy(accuracies: Accuracies, row: int) -> dict[str, float]:
 def _published_facts() -> dict[str, Own]:
     """Category and cautions of the published models.
 
-    As in the paper: those with web data are not comparable, and others directly where they have about as many
-    parameters as ResNet50 (here: within a quarter) and, we add, images of the same size.
+    As in the paper, models with web data are not comparable, and others are directly comparable if they have about as
+    many parameters as ResNet50 (here: within a quarter) and, we add, images of the same size.
     """
     table = cog_models()
     facts = {}
@@ -210,6 +209,6 @@ def _published_facts() -> dict[str, Own]:
 
 
 def other_size(parameters: float) -> bool:
-    """Whether so many millions of parameters, without the classifier, are more than a quarter off ResNet50's."""
+    """Whether these millions of parameters, without the classifier, differ from ResNet50's by more than a quarter."""
     usual = next(model.parameters_millions for model in catalogue("cog-v2") if model.name == REFERENCE)
     return abs(parameters / usual - 1) > 0.25

@@ -1,4 +1,4 @@
-"""Reading the published numbers; Pandas is imported when a table is asked for."""
+"""Reading the published numbers; pandas is imported when a table is requested."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,29 +12,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DATA = Path(__file__).parent / "data"
-# Columns that Pandas would otherwise guess from the cells: "1" to "128" and "all" are words here.
+# Columns whose type pandas would otherwise guess from the cells: "1" to "128" and "all" are text here.
 _TYPES = {"shots": "str", "table": "int64", "components": "Int64", "count": "Int64"}
 
 
 def published(name: str) -> "pd.DataFrame":
-    """The numbers that a paper printed, one to a row: `cog-v2`, `cog-v1`, `ericsson-2021` or `shi-2023`.
+    """The numbers printed in a paper, one per row: `cog-v2`, `cog-v1`, `ericsson-2021` or `shi-2023`.
 
-    `TABLES[name]` says which tables they are from, in which unit, and what each column means.
+    `TABLES[name]` states the tables they are from, their unit, and the meaning of each column.
     """
     return _read(_source(name).name, _TYPES)
 
 
 def notes(name: str) -> "pd.DataFrame":
-    """What is odd in a paper's tables, and what was done about it: table, where, note."""
+    """Irregularities in a paper's tables, and how they were handled: table, where, note."""
     table = _read("notes", {})
     return table.loc[table["source"] == _source(name).name].drop(columns="source").reset_index(drop=True)
 
 
 def cog_models() -> "pd.DataFrame":
-    """The 31 models of `cog-v2` and the facts that comparisons need, in the catalogue's order.
+    """The 31 models of `cog-v2` and the facts needed for comparisons, in the catalogue's order.
 
     Columns: model, category, parameters (millions, without the classifier), dimension of the features, size of the
-    image in pixels, extra_data (what it saw beside or instead of ImageNet-1K, empty for most).
+    image in pixels, extra_data (training data besides or instead of ImageNet-1K, empty for most).
     """
     import pandas as pd
 
@@ -52,9 +52,9 @@ def cog_models() -> "pd.DataFrame":
 
 
 def cog_v1_models() -> "pd.DataFrame":
-    """The seven models of `cog-v1`, what that paper calls them, and what they were trained on (its Table 1).
+    """The seven models of `cog-v1`, their names in that paper, and their training data (its Table 1).
 
-    Columns: model (the name that `cog-v2` gives it), abbreviation, called, in1k_images and in1k_labels (yes or no),
+    Columns: model (its name in `cog-v2`), abbreviation, called, in1k_images and in1k_labels (yes or no),
     additional_data (empty for most).
     """
     return _read("cog-v1-models", {}).fillna("")

@@ -1,4 +1,4 @@
-"""Where the published numbers are from: paper, numbers of the tables, units, and what each column means."""
+"""The sources of the published numbers: paper, table numbers, units, and the meaning of each column."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """One table of a paper, or several with one layout.
+    """One table of a paper, or several with the same layout.
 
     Attributes:
         numbers: as the paper numbers them.
-        unit: of the values, as printed.
-        values: how many numbers it has, a mean with its deviation being one.
+        unit: unit of the values, as printed.
+        values: how many numbers it has, counting a mean with its deviation as one.
     """
 
     numbers: tuple[int, ...]
@@ -26,7 +26,7 @@ class Source:
 
     Attributes:
         reference: authors, title and venue.
-        link: a page that outlives us.
+        link: a permanent page.
         columns: name → meaning, in the order of the table.
     """
 

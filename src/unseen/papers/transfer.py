@@ -1,4 +1,4 @@
-"""What Ericsson et al. 2021 printed of their models, as scores, and the settings that scores of the task study are in.
+"""The scores printed by Ericsson et al. 2021, and the settings of scores in the task study.
 
 Linear probes, fine-tuning and accuracies on ImageNet are from the paper's Table 1, few-shot accuracies from Tables 2, 3
 and 6 to 8, detection, surface normals and segmentation from Tables 4 and 5, calibration errors, reconstruction and
@@ -22,21 +22,22 @@ _CALIBRATION = {
     "finetune-unscaled": (_FINE_TUNED, ECE),
     "finetune-scaled": (_FINE_TUNED, SCALED_ECE),
 }
-"""What the paper's table calls a setting → probe and metric."""
+"""The name of a setting in the paper's table → probe and metric."""
 _MANY_SHOT = {"linear": LINEAR, "finetune": _FINE_TUNED}
-"""What the paper's table calls a setting → probe."""
+"""The name of a setting in the paper's table → probe."""
 _AS_PRINTED = {"angle-mean", "angle-median", "miou"}
 """Metrics that are not printed in percent."""
 _DATASETS = {"food": "food101"}
-"""What the paper calls a data set, where we call it otherwise."""
+"""The paper's name of a data set, if it differs from ours."""
 
 
 def task_setting(score: Score) -> str:
-    """What the task study compares a score with: others of its setting, which its probe, shots and metric tell.
+    """The setting of a score, determined by its probe, shots and metric; the task study compares scores within a
+    setting.
 
     `linear`, `finetuned`, `5-shot`, `20-shot` …, `ece`, `scaled-ece`, `finetuned-ece`, `finetuned-scaled-ece`, and
-    `imagenet` for accuracy on ImageNet; for dense tasks and analyses of images probe and metric, as `upernet-miou` and
-    `saliency-diffusion`; the name of the probe for any other.
+    `imagenet` for accuracy on ImageNet; for dense tasks and analyses of images probe and metric, such as `upernet-miou`
+    and `saliency-diffusion`; for others the name of the probe.
     """
     if score.domain == IMAGENET:
         return IMAGENET
@@ -51,12 +52,12 @@ def task_setting(score: Score) -> str:
 
 
 def imagenet_score(backbone: str, top1: float, source: str = MEASURED) -> Score:
-    """Accuracy on ImageNet, a share, that somebody reports of a backbone."""
+    """A reported accuracy of a backbone on ImageNet, as a share."""
     return Score("tasks", SOURCE, backbone, IMAGENET, "own-head", None, 0, "top1", top1, source=source)
 
 
 def published_task_scores() -> list[Score]:
-    """What the paper printed of its 14 models, by setting: shares, angles in degrees; without its averages."""
+    """The printed scores of the paper's 14 models, by setting: shares, angles in degrees; without its averages."""
     table = published(SOURCE)
     table = table[table["model"].notna()].assign(dataset=table["dataset"].replace(_DATASETS))
     accuracies = table[(table["metric"] == "accuracy") & table["dataset"].notna()]
@@ -101,6 +102,6 @@ def published_task_scores() -> list[Score]:
 
 
 def imagenet_top1() -> list[Score]:
-    """Top-1 accuracy on ImageNet of the paper's models with a linear classifier, in order of its tables."""
+    """Top-1 accuracy on ImageNet of the paper's models with a linear classifier, in the order of its tables."""
     table = published(SOURCE)
     return [imagenet_score(row.model, row.value / 100, SOURCE) for row in table[table["metric"] == "top1"].itertuples()]

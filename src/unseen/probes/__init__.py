@@ -1,7 +1,8 @@
-"""Probes: what is trained on frozen features. Pure functions of arrays; no files, no prints, no globals.
+"""Probes: models trained on frozen features. Pure functions of arrays; no files, no prints, no globals.
 
-`unseen.probes.KNN(k=20)` and the like are probes with settings, for `unseen.probe`; `unseen.probes.by_name` has them.
-`ScoredProbe`, `DrawnProbe` and `Probe` are what probes of your own are made from (docs/own-code.md).
+`unseen.probes.KNN(k=20)` and the like are probes with settings, for `unseen.probe`; they are defined in
+`unseen.probes.by_name`. `ScoredProbe`, `DrawnProbe` and `Probe` are base classes for your own probes
+(docs/own-code.md).
 """
 
 from importlib import import_module
@@ -17,7 +18,7 @@ BASES = {"ScoredProbe": "unseen.probes.scored", "DrawnProbe": "unseen.probes.pro
 
 
 def __getattr__(name: str) -> Any:
-    """A probe's class, imported when it is asked for."""
+    """The class of a probe, imported on access."""
     if name in BASES:
         return getattr(import_module(BASES[name]), name)
     if name[:1].isupper():

@@ -1,4 +1,4 @@
-"""What is kept of a calibration in a result, as JSON, and the metrics it gives."""
+"""The calibration stored in a result, as JSON, and the metrics it gives."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_calibrated(variant: str, job: Mapping[str, Any], values: Mapping[str, Any], seed: int | None = None) -> Fit:
-    """The fit in a result by the data set's own metric, with its calibration errors where it has them.
+    """The fit in a result by the data set's own metric, with calibration errors if available.
 
     Args:
         seed: as in `read_flat`.
@@ -24,7 +24,7 @@ def read_calibrated(variant: str, job: Mapping[str, Any], values: Mapping[str, A
 
 
 def calibration_values(found: "Calibration | None") -> dict[str, Any]:
-    """Errors, temperatures and bins; nothing where images have several classes, and there is no calibration."""
+    """Errors, temperatures and bins; empty if images have several classes, which have no calibration."""
     if found is None:
         return {}
     return {
@@ -37,5 +37,5 @@ def calibration_values(found: "Calibration | None") -> dict[str, Any]:
 
 
 def _bins(bins: "ReliabilityBins") -> dict[str, list[float | None]]:
-    """The means of empty bins are null."""
+    """Bins with null for the means of empty ones."""
     return {name: [None if isnan(number) else number for number in numbers] for name, numbers in asdict(bins).items()}

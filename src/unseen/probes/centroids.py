@@ -1,8 +1,8 @@
 """Few-shot classification by the nearest centroid, over many random episodes of stored features.
 
-An episode draws a few classes, and of each some samples to learn from (shots) and others to classify (queries). The
-centroid of a class is the mean of its shots, and a query goes to the nearest in Euclidean distance. Ericsson et al.
-2021 take 600 episodes of 5 classes with 15 queries each, and features as they are.
+An episode draws a few classes, and from each some samples to learn from (shots) and others to classify (queries). The
+centroid of a class is the mean of its shots, and a query is assigned to the nearest one in Euclidean distance. Ericsson
+et al. 2021 use 600 episodes of 5 classes with 15 queries each, and unnormalised features.
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ class FewShot:
 
     Attributes:
         accuracy: mean over episodes.
-        interval: half the width of its 95 % interval: 1.96·σ/√episodes, with σ² the mean squared deviation of
-            episodes from their mean.
-        accuracies: (episodes,) share of right queries in each, in float64 on the CPU.
+        interval: half the width of its 95 % interval: 1.96·σ/√episodes, with σ² the mean squared deviation of episodes
+            from their mean.
+        accuracies: (episodes,) share of correct queries in each, in float64 on the CPU.
     """
 
     accuracy: float
@@ -44,14 +44,14 @@ def centroids(
 ) -> FewShot:
     """Score nearest-centroid classification on random episodes, many at a time.
 
-    Costs 2·episodes·ways²·queries·d flops and reads episodes·ways·(shots + queries) rows. Memory: copies of the rows
-    that are drawn, and blocks of at most 1 GiB. Same seed, same episodes on every device; accuracies are the same but
-    for queries as near to one centroid as to another.
+    Costs 2·episodes·ways²·queries·d flops and reads episodes·ways·(shots + queries) rows. Memory: copies of the drawn
+    rows, and blocks of at most 1 GiB. The same seed gives the same episodes on every device; accuracies are equal
+    except for queries equally near to two centroids.
 
     Args:
-        X: (n, d) features of any real type; not modified.
+        X: (n, d) features of any real dtype; not modified.
         y: (n,) class indices from 0, gaps allowed. Classes with fewer than shots + queries samples are not drawn.
-        normalise: classify features of length 1.
+        normalise: ℓ2-normalise features.
     """
     X = checked_features(X, "few-shot")
     y = checked_labels(y, X, "few-shot")
@@ -73,11 +73,11 @@ def draw_episodes(y: Tensor, *, ways: int, shots: int, queries: int, episodes: i
     """(episodes, ways, shots + queries) distinct samples of distinct classes, on the CPU; shots come first.
 
     Every choice of classes, and of samples of each, is equally likely. Samples are drawn by Floyd's method (Bentley &
-    Floyd 1987) for all episodes at once: for j = m − s … m − 1, take a random t ≤ j, or j itself where t is taken
-    already. That is s steps whatever the number m of samples of a class; s random keys then give them an order.
+    Floyd 1987) for all episodes at once: for j = m − s … m − 1, take a random t ≤ j, or j itself if t is already taken.
+    These are s steps for any number m of samples of a class; s random keys then order them.
     """
     if min(ways, shots, queries, episodes) < 1 or ways < 2:
-        raise UserError("episodes need at least 2 classes, 1 shot, 1 query, and one of them to be drawn")
+        raise UserError("episodes need at least 2 classes, 1 shot and 1 query, and there must be at least 1 episode")
     labels, count = y.cpu(), shots + queries
     sizes = torch.bincount(labels)
     enough = torch.where(sizes >= count)[0]
@@ -101,9 +101,9 @@ def draw_episodes(y: Tensor, *, ways: int, shots: int, queries: int, episodes: i
 
 
 def _accuracies(points: Tensor, shots: Tensor, queries: Tensor) -> Tensor:
-    """(e,) share of right queries, of e episodes with the given (e, ways, …) indices.
+    """(e,) share of correct queries in e episodes with the given (e, ways, …) indices.
 
-    The nearest centroid has the greatest q·c − ½‖c‖².
+    The nearest centroid has the largest q·c − ½‖c‖².
     """
     episodes, ways, count = queries.shape
     means = embedding_bag(shots.flatten(0, 1), points, mode="mean").view(episodes, ways, -1)

@@ -1,4 +1,4 @@
-"""Which test images a linear classifier gets right."""
+"""Which test images a linear classifier predicts correctly."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ BLOCK = 4096
 def linear_scores(rows: "Tensor", weights: "Tensor", bias: "Tensor") -> Iterator["Tensor"]:
     """(b, c) scores of blocks of rows, in float32 on their device.
 
-    The numbers that are multiplied are rounded as the probe rounds them: 16-bit rows on a GPU meet 16-bit weights.
+    The factors are rounded as in the probe: 16-bit rows on a GPU are multiplied with 16-bit weights.
 
     Args:
         rows: (n, d) of length 1, float32 or float16.
@@ -32,9 +32,9 @@ def linear_scores(rows: "Tensor", weights: "Tensor", bias: "Tensor") -> Iterator
 
 
 def top1_hits(rows: "Tensor", y: "Tensor", weights: "Tensor", bias: "Tensor") -> NDArray[np.bool_]:
-    """(n,) whether the greatest score of each row is that of its class; arguments as in `linear_scores`.
+    """(n,) whether the largest score of each row is that of its class; arguments as in `linear_scores`.
 
-    The probe's top-1 is the mean of these, up to scores that are equal but for the order of a sum.
+    The probe's top-1 accuracy is their mean, up to ties that depend on the order of summation.
     """
     import torch
 
@@ -42,5 +42,5 @@ def top1_hits(rows: "Tensor", y: "Tensor", weights: "Tensor", bias: "Tensor") ->
     for scores, labels in zip(linear_scores(rows, weights, bias), torch.split(y, BLOCK), strict=True):
         value, place = scores.max(dim=1)
         hits.append((place.cpu() == labels) & value.isfinite().cpu())
-    found: NDArray[np.bool_] = torch.cat(hits).numpy()
-    return found
+    correct: NDArray[np.bool_] = torch.cat(hits).numpy()
+    return correct

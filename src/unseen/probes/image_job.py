@@ -1,4 +1,4 @@
-"""What jobs share that look at a backbone image by image: where it looks, what its features keep."""
+"""Common fields of jobs that examine a backbone image by image: saliency and inversion."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ImageJob(Job):
-    """Everything that decides what is measured of a backbone on a set of images.
+    """Everything that determines what is measured of a backbone on a set of images.
 
-    The values of its result are `images`, the ids in order, `by_image`, metric → one number for each image, and for
-    each metric its mean under its name.
+    The values of its result are `images`, the ids in order, `by_image`, metric → one number per image, and the mean of
+    each metric under its name.
 
     Attributes:
-        spec: of the backbone as it was loaded; what the protocol changes in the preprocessing is in the protocol.
+        spec: the backbone as it was loaded; changes of the preprocessing are in the protocol.
         pictures: SHA-256 of the ids and the contents of all images.
         precision: as in `unseen.features.settings.Settings`.
     """
 
     variant: ClassVar[str]
-    """What scores call it."""
+    """Its name in scores."""
 
     study: str
     protocol: Any
@@ -41,7 +41,7 @@ class ImageJob(Job):
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        """The mean over images of each metric, with its interval by the normal distribution."""
+        """The mean over images of each metric, with its normal-distribution interval."""
         by_image, count = values["by_image"], len(values["images"])
         if not count or any(len(of) != count for of in by_image.values()):
             raise ValueError("one number for each image is expected")
@@ -51,6 +51,6 @@ class ImageJob(Job):
 
 
 def image_values(ids: list[str], by_image: Mapping[str, list[float]]) -> dict[str, Any]:
-    """The values of a result, from one number for each image and metric."""
-    means = {metric: float(np.mean(of)) for metric, of in by_image.items()}
-    return {"images": ids, "by_image": {metric: list(of) for metric, of in by_image.items()}, **means}
+    """The values of a result, from one number per image and metric."""
+    means = {metric: float(np.mean(numbers)) for metric, numbers in by_image.items()}
+    return {"images": ids, "by_image": {metric: list(numbers) for metric, numbers in by_image.items()}, **means}

@@ -1,8 +1,8 @@
-"""What the job of a probe is, and how its result is written and read.
+"""The job of a probe, and how its result is written and read.
 
-A job is a frozen dataclass: the hash of its content names its result (`unseen.runs.job`), so everything that can change
-a number is in it. A subclass of `Job` in a file of `unseen.probes.by_name` is a kind of job, known by the name of its
-class: nothing else is edited.
+A job is a frozen dataclass: the hash of its content names its result (`unseen.runs.job`), so it contains everything
+that can change a number. Every subclass of `Job` in a file of `unseen.probes.by_name` is a kind of job, found by its
+class name; nothing else needs editing.
 """
 
 from base64 import b64encode
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNDESCRIBED = "undescribed"
-"""In the metadata of a field of a job: it changes no number and is no part of what the job is, such as a path."""
+"""Metadata of a field of a job that changes no number and is not part of its identity, such as a path."""
 Pairs = Sequence[tuple[str, float]]
 """(metric, value), with metrics by their names in `unseen.metrics.catalogue`."""
 
@@ -24,11 +24,12 @@ class Fit:
     """A fitted probe.
 
     Attributes:
-        variant: what tables call it: the probe's name, with what tells apart several fits of one call (`knn-20`).
+        variant: its name in tables: the probe's name, with a suffix if one call gives several fits (`knn-20`).
         values: (metric, value) pairs.
-        details: how it came about: the hyper-parameters chosen and what they were chosen by; numbers, words and lists.
-        interval: half the width of the 95% interval of its first metric, where a probe tells.
-        correct: (n,) which test samples it has right, in the order of the test set, where a probe tells.
+        details: how it was obtained: the chosen hyper-parameters and the basis of the choice; numbers, words and lists.
+        interval: half the width of the 95% interval of its first metric, if the probe provides it.
+        correct: (n,) which test samples are classified correctly, in the order of the test set, if the probe provides
+            it.
     """
 
     variant: str
@@ -41,20 +42,20 @@ class Fit:
 
 
 class Job:
-    """A kind of job. Its fields have at least a `study`, a `protocol`, a `backbone` and a `domain`."""
+    """A kind of job. Its fields include at least `study`, `protocol`, `backbone` and `domain`."""
 
     def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
-        """The values of a result, as JSON: of the one fit of this job, metrics and details by their names."""
+        """The values of a result, as JSON: metrics and details by name, for the single fit of this job."""
         [fit] = fits
         return {**dict(fit.values), **fit.details, **packed(fit.correct)}
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        """The fits in a result of this version or an earlier one; what a damaged one lacks is a KeyError or the like.
+        """The fits in a result of this version or an earlier one; missing values raise KeyError or similar.
 
         Args:
-            job: the fields of the job, as read back from JSON.
-            values: what was kept.
+            job: the fields of the job, as read from JSON.
+            values: the stored values.
         """
         raise NotImplementedError
 
@@ -62,17 +63,17 @@ class Job:
 def read_flat(
     variant: str, metrics: Sequence[str], job: Mapping[str, Any], values: Mapping[str, Any], seed: int | None = None
 ) -> Fit:
-    """The fit in a result whose values have each metric by its name; NaN for one that is not there.
+    """The fit in a result with each metric under its name; NaN for a missing one.
 
     Args:
-        seed: where the job has no field of that name.
+        seed: used if the job has no field of that name.
     """
     number = job["seed"] if seed is None else seed
     return Fit(variant, job.get("shots"), number, [(metric, values.get(metric, np.nan)) for metric in metrics])
 
 
 def packed(hits: NDArray[np.bool_] | None) -> dict[str, Any]:
-    """As values of a result: the number of `images`, and `correct` in base64, eight a byte (50,000 make 8 KB)."""
+    """Values of a result: the number of `images`, and `correct` in base64, eight per byte (50,000 take 8 KB)."""
     if hits is None:
         return {}
     return {"images": len(hits), "correct": b64encode(np.packbits(hits).tobytes()).decode()}

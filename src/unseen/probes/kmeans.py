@@ -1,8 +1,8 @@
 """k-means by Lloyd's iterations from several starts; the clustering of least inertia is kept.
 
-Same seed and same device give the same numbers, on a GPU too: sums over samples are taken in a fixed order, and the
-random draws of k-means++ compare whole numbers, whose sums do not depend on order. Other devices, other numbers of
-threads and 16-bit products round differently, so a sample half-way between two centres may go to the other one.
+The same seed and device give the same numbers, also on a GPU: sums over samples are computed in a fixed order, and the
+random draws of k-means++ compare integers, whose sums do not depend on order. Other devices, numbers of threads and
+16-bit products round differently, so a sample half-way between two centres may be assigned to the other one.
 """
 
 import math
@@ -17,9 +17,9 @@ from unseen.errors import UserError
 from unseen.probes.arrays import Frame, checked_features, group_sums, row_blocks
 
 MOST_MOVED = 0.6
-"""Share of centres that moved above which all samples are compared with all centres."""
+"""Share of moved centres above which all samples are compared with all centres."""
 HALF_TOL = 1e-6
-"""The least tolerance of 16-bit products: below it their rounding can move samples to and fro for ever."""
+"""Minimum tolerance for 16-bit products: below it, rounding can move samples back and forth forever."""
 ON_CENTRE = 1e-8
 """A squared distance below this, in a frame of numbers up to 1, may be rounding: the sample is at its centre."""
 
@@ -29,13 +29,13 @@ class KMeans:
     """The clustering of least inertia among those of all seeds.
 
     Attributes:
-        centres: (k, d) in float32, or float64 where X was; on the device of X.
+        centres: (k, d) in float32, or float64 if X was; on the device of X.
         assignments: (n,) the nearest centre of each sample.
         inertia: sum of squared distances of samples to their centres, from float32 differences summed in float64.
         iterations: updates of the centres.
-        converged: False where `max_iterations` ended it.
-        seed: of the start that won; None for a start that was given.
-        inertias: of every seed, in their order.
+        converged: False if it was stopped by `max_iterations`.
+        seed: seed of the winning start; None for given centres.
+        inertias: inertia for every seed, in order.
     """
 
     centres: Tensor
@@ -57,22 +57,22 @@ def kmeans(
     tol: float = 1e-4,
     half: bool | None = None,
 ) -> KMeans:
-    """Part samples into k clusters so that Σᵢ ‖xᵢ − c(i)‖² is small.
+    """Partition samples into k clusters with small Σᵢ ‖xᵢ − c(i)‖².
 
-    An iteration is 2·n·d·k flops for the nearest centres and n·d additions for the new ones; late iterations, in which
-    few centres move, cost a fraction (`_reassign`). Memory: one float32 copy of X (one more in 16 bits with `half`),
-    blocks of at most 1 GiB, and for k-means++ 4·n·(2 + ln k) bytes a seed. A cluster that loses all its samples
-    gets the sample that is farthest from its centre; where fewer than k samples differ, some clusters stay empty.
+    An iteration costs 2·n·d·k flops for the nearest centres and n·d additions for the new ones; late iterations, in
+    which few centres move, cost a fraction (`_reassign`). Memory: one float32 copy of X (one more in 16 bits with
+    `half`), blocks of at most 1 GiB, and for k-means++ 4·n·(2 + ln k) bytes per seed. A cluster that loses all its
+    samples gets the sample farthest from its centre; if fewer than k samples are distinct, some clusters stay empty.
 
     Args:
-        X: (n, d) samples of any real type; not modified.
+        X: (n, d) samples of any real dtype; not modified.
         start: how each seed draws its first centres from the samples, or (k, d) centres, which are then used alone.
-            "k-means++" is the greedy form (Arthur & Vassilvitskii 2007, section 5; what scikit-learn does): each
-            centre is the best of 2 + ⌊ln k⌋ samples drawn in proportion to their squared distance.
-        tol: stop when the centres' squared moves sum to less than this share of the mean variance of a dimension;
-            0 goes on until no sample changes its cluster.
-        half: find nearest centres by 16-bit products first, and end with iterations in float32 from there, so that
-            the result is one of float32. By default on a GPU and not on a CPU.
+            "k-means++" is the greedy form (Arthur & Vassilvitskii 2007, section 5; as in scikit-learn): each centre is
+            the best of 2 + ⌊ln k⌋ samples drawn in proportion to their squared distance.
+        tol: stop when the squared moves of the centres sum to less than this share of the mean variance per dimension;
+            0 continues until no sample changes its cluster.
+        half: first find nearest centres with 16-bit products, then finish with float32 iterations, so that the result
+            is one of float32. By default on a GPU and not on a CPU.
     """
     X = checked_features(X, "k-means")
     _check(X, k, seeds, start, max_iterations)
@@ -101,10 +101,10 @@ def kmeans(
 
 
 def assign(X: Tensor, centres: Tensor) -> Tensor:
-    """(n,) the nearest of (k, d) centres for each of (n, d) samples, the first of equally near ones."""
+    """(n,) the nearest of (k, d) centres for each of (n, d) samples, the first among ties."""
     X, centres = checked_features(X, "assigned"), checked_features(centres.to(X.device), "centres'")
     if X.shape[1] != centres.shape[1]:
-        raise UserError(f"samples of {X.shape[1]} dimensions do not go with centres of {centres.shape[1]}")
+        raise UserError(f"samples of {X.shape[1]} dimensions do not match centres of {centres.shape[1]}")
     frame = Frame.of(centres)
     inside = frame.enter(centres)
     half_norms = inside.square().sum(dim=1) / 2
@@ -116,7 +116,7 @@ def assign(X: Tensor, centres: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Run:
-    """Where one start ended; fields as in `KMeans`, within the frame."""
+    """The end state of one start; fields as in `KMeans`, within the frame."""
 
     centres: Tensor
     assignments: Tensor
@@ -128,11 +128,11 @@ class _Run:
 def _lloyd(passes: Sequence[tuple[Tensor, float]], centres: Tensor, max_iterations: int) -> _Run:
     """Lloyd's iterations with each copy of the samples in turn, until the centres' squared moves sum to its tolerance.
 
-    The last copy is in float32, and centres are its means throughout.
+    The last copy is in float32, and centres are always its means.
     """
     points = passes[-1][0]
     assignments = torch.zeros(len(points), dtype=torch.int64, device=points.device)
-    counted = torch.full_like(assignments, -1)  # the cluster whose sum a sample is in
+    counted = torch.full_like(assignments, -1)  # the cluster whose sum contains each sample
     sums = torch.zeros_like(centres, dtype=torch.float64)
     scores = torch.empty(len(points), device=points.device)
     iterations, converged = 0, False
@@ -157,12 +157,12 @@ def _lloyd(passes: Sequence[tuple[Tensor, float]], centres: Tensor, max_iteratio
 
 
 def _reassign(X: Tensor, centres: Tensor, assignments: Tensor, scores: Tensor, moved: Tensor) -> None:
-    """Give samples to their nearest centres, in place.
+    """Assign samples to their nearest centres, in place.
 
-    The nearest centre has the greatest x·c − ½‖c‖², which `scores` keeps for each sample. While a sample's own centre
-    stays where it is, only one that moved can come nearer. So all samples are compared with the centres that moved,
-    and with the others only those whose own centre moved: with a share f of centres and samples in them, f(2 − f) of
-    the flops for the same clusters.
+    The nearest centre has the largest x·c − ½‖c‖², which `scores` stores for each sample. While a sample's own centre
+    does not move, only a moved centre can become nearer. So all samples are compared with the moved centres, and only
+    those whose own centre moved with the others: with a share f of moved centres and their samples, f(2 − f) of the
+    flops for the same clusters.
     """
     if float(moved.float().mean()) > MOST_MOVED:
         moved = torch.ones_like(moved)
@@ -175,10 +175,10 @@ def _reassign(X: Tensor, centres: Tensor, assignments: Tensor, scores: Tensor, m
 def _contest(
     X: Tensor, rows: Tensor | None, centres: Tensor, rival: Tensor, assignments: Tensor, scores: Tensor
 ) -> None:
-    """Let the centres that are rivals, (k,) true or false, win samples (None for all) from those that hold them.
+    """Let the centres marked as rivals, (k,) booleans, win samples (None for all) from their current centres.
 
-    On a tie a sample stays. To find a maximum is much faster than to find where it is, so the place is sought only for
-    samples that are won.
+    On a tie a sample stays. A maximum is much faster to find than its index, so the index is only computed for samples
+    that are won.
     """
     rivals, place = torch.where(rival)[0], (rival.cumsum(dim=0) - 1).clamp(min=0)
     contenders = centres[rivals]
@@ -199,9 +199,9 @@ def _contest(
 
 
 def _recount(points: Tensor, assignments: Tensor, counted: Tensor, sums: Tensor) -> None:
-    """Bring the sums of clusters up to date, in place, by the samples that changed cluster: 2·d additions each.
+    """Update the sums of clusters in place by the samples that changed cluster: 2·d additions each.
 
-    A cluster that none joined or left keeps its sum to the last bit, so its centre does not move.
+    A cluster without changes keeps a bit-identical sum, so its centre does not move.
     """
     rows = torch.where(assignments != counted)[0]
     if len(rows) > len(points) // 4:
@@ -219,7 +219,7 @@ def _fill_empty(points: Tensor, centres: Tensor, assignments: Tensor) -> Tensor:
     if len(empty):
         distances, order = _squared_distances(points, centres, assignments).sort(descending=True, stable=True)
         apart = distances > ON_CENTRE
-        apart[1:] &= distances[1:] != distances[:-1]  # of samples that repeat, one is enough
+        apart[1:] &= distances[1:] != distances[:-1]  # of repeated samples, one is enough
         chosen = order[apart][: len(empty)]
         assignments[chosen] = empty[: len(chosen)]
         sizes = torch.bincount(assignments, minlength=len(centres))
@@ -227,7 +227,7 @@ def _fill_empty(points: Tensor, centres: Tensor, assignments: Tensor) -> Tensor:
 
 
 def _squared_distances(points: Tensor, centres: Tensor, assignments: Tensor) -> Tensor:
-    """(n,) of samples to their centres, by differences rather than by products, which cancel."""
+    """(n,) squared distances of samples to their centres, by differences rather than products, which cancel."""
     distances = torch.empty(len(points), device=points.device)
     for rows in row_blocks(len(points), 8 * points.shape[1], points.device):
         distances[rows] = (points[rows] - centres.index_select(0, assignments[rows])).square_().sum(dim=1)
@@ -242,9 +242,9 @@ def _drawn(n: int, k: int, seeds: Sequence[int]) -> Tensor:
 def _spread(X: Tensor, k: int, seeds: Sequence[int]) -> Tensor:
     """(seeds, k) indices of samples drawn by greedy k-means++.
 
-    One product a step serves the candidates of all seeds: X is read k times, however many seeds there are. A sample
-    is drawn by where a random number falls among the running sums of squared distances; these are held as whole
-    numbers up to 2⁶² so that the sums are exact and the draw is the same however a GPU adds them up.
+    One product per step serves the candidates of all seeds: X is read k times for any number of seeds. A sample is
+    drawn by the position of a random number among the cumulative sums of squared distances; these are integers up to
+    2⁶², so that the sums are exact and the draw does not depend on a GPU's order of summation.
     """
     n, trials, device = len(X), 2 + int(math.log(k)), X.device
     uniform = [torch.rand(k, trials, dtype=torch.float64, generator=Generator().manual_seed(seed)) for seed in seeds]
@@ -273,7 +273,7 @@ def _to_all(X: Tensor, norms: Tensor, chosen: Tensor) -> Tensor:
 
 
 def _products(A: Tensor, B: Tensor) -> Tensor:
-    """A @ B in float32, of 16-bit numbers too, which a CPU has no such product for."""
+    """A @ B in float32, also for 16-bit factors, for which a CPU has no such product."""
     return torch.mm(A, B, out_dtype=torch.float32) if A.is_cuda and A.dtype == torch.float16 else A.float() @ B.float()
 
 
@@ -289,4 +289,4 @@ def _check(X: Tensor, k: int, seeds: Sequence[int], start: str | Tensor, max_ite
             raise UserError(f"a start for {k} clusters must have shape ({k}, {X.shape[1]}), not {tuple(start.shape)}")
         checked_features(start, "start's")
     elif start not in {"k-means++", "random"}:
-        raise UserError(f"{start!r} is no way to start k-means; choose k-means++ or random")
+        raise UserError(f"{start!r} is not a start of k-means; choose k-means++ or random")

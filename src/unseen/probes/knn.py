@@ -1,10 +1,10 @@
 """k-nearest-neighbour classification by cosine similarity, for every k at once.
 
 Similarities are products of unit rows in float32, 2·n·m·d flops for n training and m test samples, in blocks of both;
-memory is one float32 copy of each set and blocks of at most 1 GiB. One search for the greatest k serves the smaller
-ones: votes are added up from the nearest neighbour on and read off at each k.
+memory is one float32 copy of each set and blocks of at most 1 GiB. One search for the largest k serves the smaller
+ones: votes are accumulated from the nearest neighbour on and read off at each k.
 
-Same device, same numbers: votes are whole numbers, whose sums do not depend on the order in which a GPU adds them.
+Results are deterministic on one device: votes are integers, whose sums do not depend on a GPU's order of summation.
 """
 
 import math
@@ -21,9 +21,9 @@ from unseen.probes.arrays import checked_features, checked_labels, directions, r
 Weights = Literal["exponential", "uniform", "distance"]
 TRAIN_BLOCK = 1 << 15
 VOTE = 1 << 40
-"""The vote of the nearest neighbour; others' are rounded to a whole share of it."""
+"""The vote of the nearest neighbour; other votes are rounded to integers relative to it."""
 NEAREST = 1e-6
-"""Cosine distances below this are rounding of float32 and count as this."""
+"""Cosine distances below this are float32 rounding errors and are set to this value."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class KNN:
     """Accuracies on the test set, one for each of `ks`.
 
     Attributes:
-        top1, top5: share of test samples whose class has the most votes, or is among the five with most. Of classes
-            with equal votes the lower index comes first; a class without votes is never counted.
+        top1, top5: share of test samples whose class has the most votes, or is among the five with most. Ties go to the
+            lower class index; a class without votes is never counted.
     """
 
     ks: tuple[int, ...]
@@ -53,9 +53,9 @@ def knn(
     """Classify test samples by the votes of their nearest training samples.
 
     Args:
-        X_train, X_test: (n, d) and (m, d) features of any real type and length; not modified.
+        X_train, X_test: (n, d) and (m, d) features of any real dtype and length; not modified.
         y_train, y_test: class indices from 0. Classes of one may be missing from the other.
-        ks: how many neighbours vote; at most n.
+        ks: numbers of neighbours that vote; at most n.
         weights: a neighbour of cosine similarity s votes exp(s/temperature) (Wu et al. 2018), 1, or 1/(1 − s).
     """
     X_train, X_test = checked_features(X_train, "training"), checked_features(X_test, "test").to(X_train.device)
@@ -76,7 +76,7 @@ def knn(
 def knn_votes(
     X_train: Tensor, y_train: Tensor, X_test: Tensor, k: int, classes: int, weights: Weights, temperature: float
 ) -> Tensor:
-    """(m, classes) votes of the k nearest neighbours in float64, 1 of the nearest; arguments as in `knn`."""
+    """(m, classes) votes of the k nearest neighbours in float64, with 1 for the nearest; arguments as in `knn`."""
     train, test = directions(checked_features(X_train, "training")), directions(checked_features(X_test, "test"))
     totals = torch.zeros(len(test), classes, dtype=torch.int64, device=train.device)
     for rows in row_blocks(len(test), 4 * (min(len(train), TRAIN_BLOCK) + 4 * classes), train.device):
@@ -86,27 +86,27 @@ def knn_votes(
 
 
 def nearest(train: Tensor, queries: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """(m, k) greatest products of each query with training rows, in decreasing order, and the indices of the rows.
+    """(m, k) largest products of each query with training rows, in decreasing order, and the indices of the rows.
 
-    Which of equally similar rows comes first, or is left out at the end, is not specified, but always the same.
+    The order of equally similar rows, and which of them are dropped at the end, is unspecified but deterministic.
     """
     best = queries.new_empty(len(queries), 0)
-    found = torch.empty(len(queries), 0, dtype=torch.int64, device=queries.device)
+    neighbours = torch.empty(len(queries), 0, dtype=torch.int64, device=queries.device)
     for start in range(0, len(train), TRAIN_BLOCK):
         products = queries @ train[start : start + TRAIN_BLOCK].T
         values, places = _greatest(products, min(k, products.shape[1]))
-        values, found = torch.cat([best, values], dim=1), torch.cat([found, places + start], dim=1)
+        values, neighbours = torch.cat([best, values], dim=1), torch.cat([neighbours, places + start], dim=1)
         best, places = values.topk(min(k, values.shape[1]), dim=1)
-        found = found.gather(1, places)
-    return best, found
+        neighbours = neighbours.gather(1, places)
+    return best, neighbours
 
 
 def _greatest(products: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k greatest of each row, and their columns, without sorting through all of a row.
+    """The k largest values of each row, and their columns, without sorting whole rows.
 
-    Part the columns into groups. A number that is not in one of the k groups of greatest maximum has k numbers above
-    it, namely those maxima; so only these k groups are searched. With groups of √(n/k) columns that is 2·√(n·k)
-    numbers instead of n, besides one pass for the maxima.
+    Divide the columns into groups. A value outside of the k groups with the largest maxima has k values above it,
+    namely those maxima; so only these k groups are searched. With groups of √(n/k) columns these are 2·√(n·k) values
+    instead of n, besides one pass for the maxima.
     """
     size = math.isqrt(products.shape[1] // k)
     groups = products.shape[1] // size
@@ -120,7 +120,7 @@ def _greatest(products: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def _votes(similarities: Tensor, weights: Weights, temperature: float) -> Tensor:
-    """(m, k) votes as whole numbers from 1 to VOTE, in proportion to those of the nearest neighbour."""
+    """(m, k) votes as integers from 1 to VOTE, relative to those of the nearest neighbour."""
     exact = similarities.double()
     if weights == "exponential":
         shares = ((exact - exact[:, :1]) / temperature).exp()
@@ -133,7 +133,7 @@ def _votes(similarities: Tensor, weights: Weights, temperature: float) -> Tensor
 
 
 def _hits(votes: Tensor, labels: Tensor, y: Tensor, ks: Sequence[int], classes: int) -> Tensor:
-    """(len(ks), 2) how many samples have their class first, and among the first five, after each k of their votes."""
+    """(len(ks), 2) number of samples whose class is first, and among the first five, after each k of their votes."""
     totals = torch.zeros(len(votes), classes, dtype=torch.int64, device=votes.device)
     lower = torch.arange(classes, device=votes.device) < y[:, None]
     hits, counted = [], 0
@@ -153,6 +153,6 @@ def _check(X_train: Tensor, X_test: Tensor, ks: Sequence[int], weights: str, tem
     if not ks or min(ks) < 1 or max(ks) > len(X_train):
         raise UserError(f"numbers of neighbours must be from 1 to the {len(X_train)} training samples, not {list(ks)}")
     if weights not in {"exponential", "uniform", "distance"}:
-        raise UserError(f"{weights!r} is no weighting of neighbours; choose exponential, uniform or distance")
+        raise UserError(f"{weights!r} is not a weighting of neighbours; choose exponential, uniform or distance")
     if not temperature > 0:
         raise UserError(f"the temperature must be positive, not {temperature}")

@@ -1,6 +1,6 @@
 """The logistic regression of ImageNet-CoG: hyper-parameters searched on a part of the training set, then a final fit.
 
-Sariyildiz et al. 2021, supplementary B.2, with the details of their public code. Under it a ResNet-50 has 75.8 % on
+Sariyildiz et al. 2021, supplementary B.2, with the details of their public code. A ResNet-50 then has 75.8 % on
 ImageNet-1K (supplementary Table 5, all samples).
 """
 
@@ -29,11 +29,11 @@ from unseen.probes.sgd.trainer import Trainer
 
 @dataclass(frozen=True)
 class LogisticResult:
-    """Accuracies on the test set, and how the classifier came about.
+    """Accuracies on the test set, and how the classifier was obtained.
 
     Attributes:
-        rate, decay: the pair chosen, of `trials` in the order tried.
-        fewest_samples: of a class, in the final fit; below `shots` where one ran out.
+        rate, decay: the chosen pair, among `trials` in the order tried.
+        fewest_samples: smallest number of samples of a class in the final fit; below `shots` if a class has fewer.
         weights, bias: (c, d) and (c,) of the final classifier, on the CPU.
     """
 
@@ -61,23 +61,23 @@ def probe_logistic(
 ) -> LogisticResult:
     """Train and test a linear classifier on frozen features.
 
-    Features are ℓ2-normalised. The training set is parted per class; each trial trains on the larger part (with
-    `shots`, on that many samples of each class drawn from it) and is scored by top-1 on the whole smaller part after
-    its last epoch. If the protocol cuts trials short, they are scored after some epochs too, and those behind are left
-    out. The best pair trains the final classifier on the whole training set (with `shots`, on that many
-    of each class). Trials share their initial weights and the order of samples, which depend on `seed` alone.
+    Features are ℓ2-normalised. The training set is split per class; each trial trains on the larger part (with `shots`,
+    on that many samples of each class drawn from it) and is scored by top-1 on the whole smaller part after its last
+    epoch. If the protocol prunes trials, they are also scored after some epochs, and the worse ones are stopped. The
+    best pair trains the final classifier on the whole training set (with `shots`, on that many samples of each class).
+    Trials share their initial weights and the order of samples, which depend only on `seed`.
 
     Args:
-        X_train, X_test: (n, d) features of any float type; not modified.
-        y_train, y_test: (n,) class indices; every class of one must be in the other.
-        products: type of the numbers that are multiplied, float32 or float16 (sums, weights and momentum are in
-            float32 all the same); by default 16 bits on a GPU, 32 on a CPU.
+        X_train, X_test: (n, d) features of any float dtype; not modified.
+        y_train, y_test: (n,) class indices; both must have the same classes.
+        products: dtype of the factors in products, float32 or float16 (sums, weights and momentum are always in
+            float32); by default 16 bits on a GPU, 32 on a CPU.
     """
     settings = [Setting(shots, seed)]
-    found = probe_settings(
+    results = probe_settings(
         X_train, y_train, X_test, y_test, settings, protocol=protocol, device=device, products=products
     )
-    return next(found)[1]
+    return next(results)[1]
 
 
 def probe_settings(
@@ -91,10 +91,10 @@ def probe_settings(
     device: str | torch.device = "cpu",
     products: torch.dtype | None = None,
 ) -> Iterator[tuple[Setting, LogisticResult]]:
-    """The same for several settings, each passed on when it is done, in an order of the function's own.
+    """The same for several settings, each yielded when it is done, in unspecified order.
 
-    On a GPU, settings of equally many steps are trained together until it has enough to do. Features that do not fit
-    on it are streamed to it.
+    On a GPU, settings with equally many steps are trained together until the GPU is busy. Features that do not fit in
+    its memory are streamed.
     """
     place = torch.device(device)
     dtype = products or (torch.float16 if place.type == "cuda" else torch.float32)
@@ -147,7 +147,7 @@ def final_fit(
     device: torch.device,
     products: torch.dtype,
 ) -> tuple[Tensor, Tensor]:
-    """(c, d) weights and (c,) bias of the final classifier of a setting whose rate and decay are known, on the CPU."""
+    """(c, d) weights and (c,) bias of the final classifier of a setting with known rate and decay, on the CPU."""
     trainer = Trainer.load(X, y, classes, protocol, device=device, dtype=products)
     rows = torch.arange(len(y)) if setting.shots is None else draw_shots(y, setting.shots, stream(setting.seed, 3))
     fitted = trainer.fit([rows], [[pair]], [final_generator(setting.seed)])[0][0].cpu()
@@ -155,19 +155,19 @@ def final_fit(
 
 
 def _validation(trainer: Trainer, group: Sequence["_Problem"], number: int, weights: Tensor) -> Tensor:
-    """(k,) top-1 of k classifiers on the validation part of a problem."""
+    """(k,) top-1 accuracy of k classifiers on the validation part of a problem."""
     held = group[number].held
     return accuracies(trainer.source, held, trainer.y[held], weights)[0]
 
 
 def final_generator(seed: int) -> Generator:
-    """Where the final fit of a seed begins: its initial weights and the order of samples."""
+    """The generator of a seed's final fit, for its initial weights and the order of samples."""
     return stream(seed, 4)
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """The draws of a setting: what trials train on, what they are scored on, what the final fit trains on."""
+    """The draws of a setting: training and validation samples of the trials, and training samples of the final fit."""
 
     setting: Setting
     part: Tensor
@@ -177,16 +177,16 @@ class _Problem:
 
 
 def _draw(settings: Sequence[Setting], trainer: Trainer) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Of each setting, what trials train on, what they are scored on, and what the final fit trains on.
+    """For each setting, the training and validation samples of the trials, and the training samples of the final fit.
 
-    Each draw has a generator of its own, so several are drawn at once: a million samples take tenths of a second.
+    Each draw has its own generator, so several are drawn at once: a million samples take tenths of a second.
     """
     y, share = trainer.y, trainer.protocol.validation
 
     def draw(setting: Setting) -> tuple[Tensor, Tensor, Tensor]:
         part, held = parts[setting.seed]
         if len(held) == 0:
-            raise UserError("every class has a single training sample: nothing is left to choose hyper-parameters on")
+            raise UserError("every class has a single training sample, so none is left to choose hyper-parameters on")
         if setting.shots is None:
             return part, held, torch.arange(len(y))
         few = part[draw_shots(y[part], setting.shots, stream(setting.seed, 1))]
@@ -214,7 +214,7 @@ def _problem(setting: Setting, draws: tuple[Tensor, Tensor, Tensor], trainer: Tr
 
 
 def _groups(problems: Sequence[_Problem], trainer: Trainer) -> Iterator[list[_Problem]]:
-    """Problems to train together: of the same number of steps, and not more than keep the device busy."""
+    """Problems to train together: with equally many steps, and not more than keep the device busy."""
     alike: dict[tuple[int, int], list[_Problem]] = {}
     for problem in problems:
         steps = (trainer.steps(len(problem.part)), trainer.steps(len(problem.whole)))
@@ -228,12 +228,10 @@ def _groups(problems: Sequence[_Problem], trainer: Trainer) -> Iterator[list[_Pr
 def _check(
     X_train: Tensor | Rows, y_train: Tensor, X_test: Tensor | Rows, y_test: Tensor, settings: Sequence[Setting]
 ) -> int:
-    """The number of classes, if the arrays fit together; the features' values are checked as they are read."""
+    """The number of classes, if the arrays match; the features' values are checked as they are read."""
     for name, X, y in (("training", X_train, y_train), ("test", X_test, y_test)):
         if len(X.shape) != 2 or y.ndim != 1 or len(X) != len(y) or len(X) == 0:
-            raise UserError(
-                f"{name} features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}"
-            )
+            raise UserError(f"{name} features of shape {tuple(X.shape)} do not match labels of shape {tuple(y.shape)}")
     if X_train.shape[1] != X_test.shape[1]:
         raise UserError(f"training features have {X_train.shape[1]} dimensions, test features {X_test.shape[1]}")
     for setting in settings:

@@ -1,8 +1,8 @@
 """The many-shot linear probe of `ericsson-2021`: a penalty chosen on validation data, a refit, and its calibration.
 
 Ericsson, Gouk & Hospedales 2021, "How well do self-supervised models transfer?", appendix A.2: logistic regression on
-features as they are, for 45 ℓ2 constants that are log-spaced from 1e-6 to 1e5; the best on validation data is fitted
-again to training and validation data together and scored on test data by the data set's own metric.
+unnormalised features, for 45 ℓ2 constants, log-spaced from 1e-6 to 1e5; the best on validation data is fitted again to
+training and validation data together and scored on test data by the data set's own metric.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,16 +26,16 @@ Metric = Literal["top1", "mean-per-class", "map-11-point"]
 
 @dataclass(frozen=True)
 class ManyShotProtocol:
-    """What is done with features; everything here can change a number.
+    """The protocol; every field can change a number.
 
     Attributes:
         weakest, strongest, steps: the grid of ℓ2 constants λ, on the summed loss: scikit-learn's C is 1/λ.
-        tol, max_iterations: of each fit that is to reach its optimum, as in `logistic_path`.
-        converge: which fits are: `chosen`, the one that the constant is chosen with and the refit; or `all` of the grid
-            too, see `unseen.probes.newton.search`.
-        temperature: what the temperature is fitted on: `validation` data, by the classifier that has not been trained
-            on them, or `test-folds`: a fifth of the test data, then scored on the other four, five times.
-        bins: of the expected calibration error.
+        tol, max_iterations: of each fit to its optimum, as in `logistic_path`.
+        converge: which fits are solved to their optimum: `chosen`, the fit with the chosen constant and the refit; or
+            `all` fits of the grid too, see `unseen.probes.newton.search`.
+        temperature: data on which the temperature is fitted: `validation` data, by the classifier that was not trained
+            on them, or `test-folds`: a fifth of the test data, scored on the other four, five times.
+        bins: bins of the expected calibration error.
     """
 
     name: str = "ericsson-2021"
@@ -59,16 +59,16 @@ ERICSSON_2021 = ManyShotProtocol()
 ERICSSON_2021_EXACT = ManyShotProtocol(
     name="ericsson-2021-exact", max_iterations=100, converge="all", temperature="test-folds"
 )
-"""The public code's way: the temperature comes from the test data, and a fit ends after 100 iterations.
+"""The method of the public code: the temperature comes from the test data, and a fit ends after 100 iterations.
 
-Those 100 are of our optimiser, which needs fewer than scikit-learn's; at weak penalties they may not suffice either,
-and `converged` says so. Where theirs stops short of the optimum, that is not imitated.
+These are 100 iterations of our optimiser, which needs fewer than scikit-learn's; at weak penalties they may not suffice
+either, which `converged` reports. The public code's early stopping short of the optimum is not imitated.
 """
 PROTOCOLS = {protocol.name: protocol for protocol in (ERICSSON_2021, ERICSSON_2021_EXACT)}
 
 
 def task_protocol(name: str, converge: str | None = None) -> ManyShotProtocol:
-    """A protocol by its name; `converge`, "chosen" or "all", instead of its own."""
+    """A protocol by its name; `converge`, "chosen" or "all", overrides its own."""
     protocol = look_up(PROTOCOLS, name, "protocol", " of the task study")
     if converge is None:
         return protocol
@@ -81,11 +81,11 @@ def task_protocol(name: str, converge: str | None = None) -> ManyShotProtocol:
 
 @dataclass(frozen=True)
 class Labels:
-    """What a part of the data shows.
+    """Labels of a part of the data.
 
     Attributes:
-        y: (n,) class indices; or (n, c) true where a sample shows the class, for one binary classifier a class.
-        ignored: (n, c) true where a sample counts neither for nor against a class when it is scored.
+        y: (n,) class indices; or (n, c) true if a sample shows the class, for one binary classifier per class.
+        ignored: (n, c) true if a sample counts neither for nor against a class in scoring.
     """
 
     y: Tensor
@@ -101,14 +101,14 @@ class Labels:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far confidence is from accuracy on test data.
+    """Calibration on test data.
 
     Attributes:
         error, scaled_error: expected calibration error before and after temperature scaling.
         temperatures: one, or one for each fold.
-        before, after: the bins of the reliability diagram; of folds, all samples that were scored, together.
-        unbounded: whether a temperature is the end of the range searched: where all samples it is fitted to are
-            predicted correctly, the best would be 0.
+        before, after: the bins of the reliability diagram; for folds, over all scored samples together.
+        unbounded: whether a temperature is an end of the search range: if all samples it is fitted to are predicted
+            correctly, the optimum would be 0.
     """
 
     error: float
@@ -121,16 +121,16 @@ class Calibration:
 
 @dataclass(frozen=True)
 class ManyShot:
-    """A score, and what it rests on.
+    """A score, and its basis.
 
     Attributes:
         score: of the refit, on test data.
-        penalty: the constant chosen, the weakest of those that are equally good; `place` is where it is on the grid.
-        validation: score of each penalty of the grid, from the weakest on; None of those that were not tried.
+        penalty: the chosen constant, the weakest among ties; `place` is its index in the grid.
+        validation: score of each penalty of the grid, from the weakest on; None for those not tried.
         iterations: of each fit of the grid.
-        converged: whether each fit of the grid reached its optimum; None of those that were not to.
-        refit_converged: whether the fit that is scored reached its optimum.
-        calibration: None where samples have several classes.
+        converged: whether each fit of the grid reached its optimum; None for those not solved to it.
+        refit_converged: whether the scored fit reached its optimum.
+        calibration: None if samples have several classes.
     """
 
     score: float
@@ -144,7 +144,7 @@ class ManyShot:
 
     @property
     def edge(self) -> Literal["weakest", "strongest"] | None:
-        """The end of the grid that the penalty is at: beyond it there may be a better one."""
+        """The end of the grid at which the penalty lies, if any: there may be a better one beyond."""
         if self.place == 0:
             return "weakest"
         return "strongest" if self.place == len(self.validation) - 1 else None
@@ -158,17 +158,18 @@ def many_shot(
     solved: Mapping[Stage, Sequence[Solved]] = MappingProxyType({}),
     watch: Callable[[Stage, Solved, int], None] = lambda stage, solved, of: None,
 ) -> ManyShot:
-    """Choose the penalty, fit again and score.
+    """Choose the penalty, refit and score.
 
     Args:
-        parts: (n, d) features and labels of training, validation and test data; labels go where the features are.
-        metric: greater is better; `map-11-point` for labels of several classes, and only for them.
+        parts: (n, d) features and labels of training, validation and test data; labels are moved to the features'
+            device.
+        metric: larger is better; `map-11-point` for labels of several classes, and only for them.
         solved, watch: as in `choose_penalty`.
     """
     (X, train), (X_val, val), (X_test, test) = ((X, labels.to(X.device)) for X, labels in parts)
     if (metric == "map-11-point") != train.multi_label:
-        raise UserError(f"the metric {metric} does not go with labels of shape {tuple(train.y.shape)}")
-    found = choose_penalty(
+        raise UserError(f"the metric {metric} does not match labels of shape {tuple(train.y.shape)}")
+    choice = choose_penalty(
         torch.cat([X, X_val]),
         torch.cat([train.y, val.y]),
         len(X),
@@ -180,18 +181,18 @@ def many_shot(
         solved=solved,
         watch=watch,
     )
-    scores = found.refit.scores(X_test)
+    scores = choice.refit.scores(X_test)
     return ManyShot(
         score=metric_value(scores, test, metric),
-        penalty=float(protocol.penalties[found.place]),
-        place=found.place,
-        validation=found.scores,
-        iterations=found.iterations,
-        converged=found.converged,
-        refit_converged=found.refit_converged,
+        penalty=float(protocol.penalties[choice.place]),
+        place=choice.place,
+        validation=choice.scores,
+        iterations=choice.iterations,
+        converged=choice.converged,
+        refit_converged=choice.refit_converged,
         calibration=None
         if train.multi_label
-        else _calibration((found.chosen.scores(X_val), val.y), (scores, test.y), protocol),
+        else _calibration((choice.chosen.scores(X_val), val.y), (scores, test.y), protocol),
     )
 
 
@@ -233,7 +234,7 @@ def _calibration(
 
 
 def equal_folds(samples: int, folds: int) -> list[Tensor]:
-    """Places of samples in random folds of equal size; up to folds − 1 samples are in none."""
+    """Indices of samples in random folds of equal size; up to folds − 1 samples are in none."""
     size = samples // folds
     if size == 0:
         raise UserError(f"{samples} test samples cannot be divided into {folds} folds; use the protocol ericsson-2021")

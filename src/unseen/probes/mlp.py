@@ -1,8 +1,8 @@
-"""The perceptrons of ImageNet-CoG's first version: two hidden layers, with ReLU and without any activation.
+"""The MLPs of ImageNet-CoG's first version: two hidden layers, with ReLU and without any activation.
 
-Sariyildiz et al. 2021 (v1), supplementary B.2 and C.3. The twin without activations is a linear classifier with as
-many weights as the other: what ReLU adds is seen by comparing the two. On a supervised ResNet-50 the paper has them at
-−0.2 % (both) of the logistic regression's accuracy on ImageNet-1K, and at +4.7 % and +1.8 % on the farthest concepts.
+Sariyildiz et al. 2021 (v1), supplementary B.2 and C.3. The same MLP without activations is a linear classifier with as
+many weights: comparing the two shows what ReLU adds. On a supervised ResNet-50 the paper reports −0.2 % (both) relative
+to the logistic regression's accuracy on ImageNet-1K, and +4.7 % and +1.8 % on the farthest concepts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,11 +26,11 @@ from unseen.probes.sgd.stacked import tiny_numbers_as_zero
 
 @dataclass(frozen=True)
 class MlpResult:
-    """Accuracies on the test set, and how the classifier came about.
+    """Accuracies on the test set, and how the classifier was obtained.
 
     Attributes:
-        rate, decay: the pair chosen, of `trials` in the order tried.
-        finished: whether the final training went to its end; if not, it diverged and stopped at its last weights.
+        rate, decay: the chosen pair, among `trials` in the order tried.
+        finished: whether the final training reached its end; if not, it diverged and kept its last finite weights.
     """
 
     top1: float
@@ -43,7 +43,7 @@ class MlpResult:
 
 @dataclass(frozen=True)
 class Layer:
-    """The same layer of k perceptrons, applied as  x·weights + bias:  (k, inputs, outputs) and (k, 1, outputs)."""
+    """The same layer of k MLPs, applied as  x·weights + bias:  (k, inputs, outputs) and (k, 1, outputs)."""
 
     weights: Tensor
     bias: Tensor
@@ -55,7 +55,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class MlpStack:
-    """k perceptrons of the same shape.
+    """k MLPs of the same shape.
 
     Attributes:
         finished: (k,) whether each trained to the end; the others stay as they were before they diverged.
@@ -76,16 +76,16 @@ def probe_mlp(
     seed: int = 0,
     device: str | torch.device = "cpu",
 ) -> MlpResult:
-    """Train and test a perceptron on frozen features, as they are: these are not normalised.
+    """Train and test an MLP on frozen features, which are not normalised.
 
-    The training set is parted per class, as the logistic probe parts it with the same seed. Each trial trains on the
-    larger part and is scored by top-1 on the smaller after its last epoch; the best pair trains the final perceptron
-    on the whole training set. Trials share their initial weights and the order of samples, which depend on `seed`
-    alone. Weights and sums are in float32; on a GPU numbers are multiplied in its 19-bit form of it (TF32).
+    The training set is split per class, as in the logistic probe with the same seed. Each trial trains on the larger
+    part and is scored by top-1 on the smaller one after its last epoch; the best pair trains the final MLP on the whole
+    training set. Trials share their initial weights and the order of samples, which depend only on `seed`. Weights and
+    sums are in float32; on a GPU factors are rounded to TF32 (19 bits).
 
     Args:
-        X_train, X_test: (n, d) features of any real type; not modified.
-        y_train, y_test: (n,) class indices; every class of one must be in the other.
+        X_train, X_test: (n, d) features of any real dtype; not modified.
+        y_train, y_test: (n,) class indices; both must have the same classes.
     """
     classes = common_classes(y_train, y_test)
     samples = _single(X_train, y_train, "training").to(device)
@@ -114,7 +114,7 @@ def probe_mlp(
 
     part, held = split_validation(y_train.long(), protocol.validation, stream(seed, 0))
     if len(held) == 0:
-        raise UserError("every class has a single training sample: nothing is left to choose hyper-parameters on")
+        raise UserError("every class has a single training sample, so none is left to choose hyper-parameters on")
 
     def evaluate(pairs: Sequence[tuple[float, float]]) -> list[float]:
         scores: list[float] = mlp_accuracies(samples, labels, held, fit(part, pairs, 2))[0].tolist()
@@ -138,7 +138,7 @@ def probe_mlp(
 
 @contextmanager
 def _short_products() -> Iterator[None]:
-    """Products of float32 on a GPU's matrix units, several times faster than in full."""
+    """TF32 products on a GPU's matrix units, several times faster than full float32."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high")
     try:
@@ -148,7 +148,7 @@ def _short_products() -> Iterator[None]:
 
 
 def initial_layers(sizes: Sequence[int], generator: Generator) -> list[Layer]:
-    """Layers of one perceptron (k = 1), uniform in ±1/√inputs: the distribution of `nn.Linear`'s default."""
+    """Layers of one MLP (k = 1), uniform in ±1/√inputs: the default distribution of `nn.Linear`."""
     layers = []
     for inputs, outputs in pairwise(sizes):
         bound = 1 / sqrt(inputs)
@@ -172,21 +172,21 @@ def train_mlps(
     momentum: float,
     generator: Generator,
 ) -> MlpStack:
-    """k perceptrons after SGD on the mean cross-entropy of each batch, weights and biases decaying alike.
+    """k MLPs after SGD on the mean cross-entropy of each batch, with the same decay for weights and biases.
 
-    All see the same batches, so each layer is one batched product for all of them. Of P weights each, a step costs
-    6·b·P·k flops (less the gradient of the features, which nobody needs) and a dozen passes over k·P numbers; the
-    memory is 2·k·P numbers, as gradients are added to the momentum where they arise. Whether one diverges is decided
-    on the device: no step makes the host wait, and no perceptron sees another's numbers.
+    All see the same batches, so each layer is one batched product for all of them. With P weights each, a step costs
+    6·b·P·k flops (minus the unneeded gradient of the features) and a dozen passes over k·P numbers; memory is 2·k·P
+    numbers, since gradients are added to the momentum as they arise. Divergence is detected on the device: no step
+    makes the host wait, and no MLP affects another.
 
     Args:
         X: (n, d) features; `y`: (n,) class indices on the same device.
-        rows: (m,) those to train on.
-        initial: the start of every perceptron, with k = 1.
+        rows: (m,) indices of the training rows.
+        initial: the start of every MLP, with k = 1.
         rates, decays: (k,) initial learning rate and weight decay of each.
-        batch: samples a step; the last batch of an epoch has what is left.
-        generator: of the order of samples, drawn anew each epoch; on the CPU whatever X is on, so that it is the
-            same everywhere.
+        batch: samples per step; the last batch of an epoch has the remaining ones.
+        generator: for the order of samples, drawn anew each epoch; always on the CPU, so that the order is the same
+            everywhere.
     """
     k, rows = len(rates), rows.to(X.device)
     layers = [Layer(*(t.to(X).repeat(k, 1, 1) for t in layer.tensors)) for layer in initial]
@@ -202,7 +202,7 @@ def train_mlps(
             _add_gradients(layers, momenta, inputs, _slope(scores, y[chosen]), relu, momentum)
             for value, move in zip(values, moves, strict=True):
                 move.addcmul_(value, decay)
-                # One number that is not finite makes the sum so.
+                # A single non-finite number makes the sum non-finite.
                 alive &= move.sum(dim=(1, 2), keepdim=True).isfinite()
             for value, move in zip(values, moves, strict=True):
                 value.addcmul_(move.masked_fill_(~alive, 0), rate, value=-1)
@@ -212,7 +212,7 @@ def train_mlps(
 def mlp_accuracies(
     X: Tensor, y: Tensor, rows: Tensor, stack: MlpStack, ks: tuple[int, ...] = (1,), *, block: int = 1024
 ) -> Tensor:
-    """(len(ks), k): top-k accuracy of each perceptron on some rows, in blocks of them to bound memory."""
+    """(len(ks), k): top-k accuracy of each MLP on some rows, in blocks to bound memory."""
     correct = torch.zeros(len(ks), len(stack.finished), dtype=torch.long, device=X.device)
     for chosen in torch.split(rows.to(X.device), block):
         _, scores = _forward(X[chosen], stack.layers, stack.relu)
@@ -253,7 +253,7 @@ def _add_gradients(
 def _single(X: Tensor, y: Tensor, name: str) -> Tensor:
     """Features in float32, if there is a row of numbers for each label."""
     if X.ndim != 2 or len(X) != len(y) or X.numel() == 0:
-        raise UserError(f"{name} features of shape {tuple(X.shape)} do not go with labels of shape {tuple(y.shape)}")
+        raise UserError(f"{name} features of shape {tuple(X.shape)} do not match labels of shape {tuple(y.shape)}")
     if X.is_complex() or not torch.isfinite(X.float()).all():
         raise UserError(f"the {name} features contain values that are not finite real numbers in single precision")
     return X.float()

@@ -1,7 +1,7 @@
-"""Probes of the user's own, from a Python file: a class with the facts that ours have (`unseen.probes.probe`).
+"""A user's own probes, from a Python file: a class with the same metadata as ours (`unseen.probes.probe`).
 
 The file defines `PROBE`, a subclass of `Probe` such as `ScoredProbe`; metrics that are not in our catalogue are in its
-`METRICS`. It is the user's own code, and runs: here, and again in every process that computes its jobs.
+`METRICS`. It is the user's own code, and is executed here and again in every process that computes its jobs.
 """
 
 import inspect
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 OWN = "own"
-"""The protocol of scores by code of the user's own: no published number is of it."""
+"""The protocol of scores computed by a user's own code: no published number belongs to it."""
 ATTRIBUTE, DECLARED = "PROBE", "METRICS"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 class _Guarded(Probe):
-    """Methods that study code calls, with the mistakes in them told by file and line."""
+    """Methods called by a study, with errors reported by file and line."""
 
     own: ClassVar[OwnFile]
 
@@ -66,13 +66,13 @@ class _Guarded(Probe):
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
     ) -> "Iterator[tuple[str, Tensor]] | None":
         with running(self.own):
-            found = super().test_scores(data, setting, kept)
-            return None if found is None else iter(list(found))
+            scores = super().test_scores(data, setting, kept)
+            return None if scores is None else iter(list(scores))
 
 
 @dataclass(frozen=True)
 class ProbeAt:
-    """Makes a probe from a file, in whatever process; a file that has changed meanwhile is refused.
+    """Creates a probe from a file, in any process; a file that has changed meanwhile is refused.
 
     Attributes:
         settings: name and value of each field of the probe, or None for its defaults.
@@ -92,10 +92,10 @@ def _made(at: ProbeAt) -> Probe:
     file = own_file(Path(at.path))
     if file.digest != at.digest:
         raise UserError(f"{at.path}: changed since the study was planned; run the command again")
-    found = attribute_of(file, [at.attribute], "probe")
-    if not (isinstance(found, type) and issubclass(found, Probe) and is_dataclass(found)):
+    defined = attribute_of(file, [at.attribute], "probe")
+    if not (isinstance(defined, type) and issubclass(defined, Probe) and is_dataclass(defined)):
         raise UserError(f"{at.path}: {at.attribute} must be a frozen dataclass that is a subclass of Probe")
-    guarded = type(found.__name__, (_Guarded, found), {"own": file, "__doc__": found.__doc__})
+    guarded = type(defined.__name__, (_Guarded, defined), {"own": file, "__doc__": defined.__doc__})
     with running(file):
         made: Probe = guarded(**dict(at.settings or ()))
     return made
@@ -103,7 +103,7 @@ def _made(at: ProbeAt) -> Probe:
 
 @dataclass(frozen=True)
 class Held:
-    """A probe that Python has already."""
+    """A probe that exists as a Python object."""
 
     probe: Probe
 
@@ -113,12 +113,12 @@ class Held:
 
 @dataclass(frozen=True)
 class OwnProbe:
-    """A probe of the user's own.
+    """A user's own probe.
 
     Attributes:
-        make: gives it, here and in other processes.
-        file: that it is defined in; None of an object whose class has no file, which no study takes.
-        declared: facts on those of its metrics that are not in the catalogue.
+        make: creates it, here and in other processes.
+        file: the file that defines it; None for an object whose class has no file, which studies refuse.
+        declared: metadata of those of its metrics that are not in the catalogue.
     """
 
     make: Callable[[], Probe]
@@ -131,7 +131,7 @@ class OwnProbe:
 
     @property
     def settings(self) -> tuple[tuple[str, Any], ...]:
-        """Its fields, as JSON can have them."""
+        """Its fields, as JSON values."""
         values = {name: _hashable(value) for name, value in asdict(self.probe).items()}
         try:
             json.dumps(values, allow_nan=False)
@@ -142,7 +142,7 @@ class OwnProbe:
         return tuple(sorted(values.items()))
 
     def jobs(self, part: StudyPart, seeds: Sequence[int]) -> "Iterator[OwnProbeJob]":
-        """What a study does with it: a job for each of its settings."""
+        """The jobs of a study with it: one for each of its settings."""
         probe, code = self.probe, self.digest
         for setting in probe.settings(probe.default_shots, seeds):
             yield OwnProbeJob(
@@ -152,10 +152,10 @@ class OwnProbe:
 
     @property
     def digest(self) -> str:
-        """Of its code; a probe that is in no file has none, and cannot be in a study."""
+        """Digest of its code; a probe that is in no file has none, and cannot be used in a study."""
         if self.file is None:
             raise UserError(
-                f"the probe {self.probe.name} is not defined in a file, so that nothing can tell when it changes; "
+                f"the probe {self.probe.name} is not defined in a file, so changes of it cannot be detected; "
                 "write it into a Python file and give its path"
             )
         return self.file.digest
@@ -163,15 +163,15 @@ class OwnProbe:
 
 @dataclass(frozen=True)
 class OwnProbeJob(FitsJob):
-    """A probe of the user's own on a pair of features.
+    """A user's own probe on a pair of features.
 
     Attributes:
         code: digest of the file and of the modules that it imports from its folder.
-        revision: that the file says.
+        revision: the revision that the file states.
         settings: name and value of each field of the probe.
-        own_metrics: facts on metrics that are not in the catalogue.
+        own_metrics: metadata of metrics that are not in the catalogue.
         train, test: content hashes of the features.
-        make: gives the probe.
+        make: creates the probe.
     """
 
     study: str
@@ -195,7 +195,7 @@ class OwnProbeJob(FitsJob):
 
 
 def own_probe(name: str) -> OwnProbe:
-    """The probe in `path/to/file.py`, or what it calls by another name, `path/to/file.py:Name`; the file runs."""
+    """The probe in `path/to/file.py`, or under another name, `path/to/file.py:Name`; the file is executed."""
     place, attribute = own_place(name)
     file, attribute = own_file(Path(place)), attribute or ATTRIBUTE
     at = ProbeAt(str(file.path.resolve()), file.digest, attribute)
@@ -204,32 +204,34 @@ def own_probe(name: str) -> OwnProbe:
         raise UserError(f"{file.path}: {DECLARED} must be a list of unseen.metrics.catalogue.Metric")
     for metric in declared:
         check_facts(metric, str(file.path))
-    found = OwnProbe(at, file, tuple(MetricUsed.of(each) for each in declared))
-    _check(found, str(file.path))
-    return found
+    own = OwnProbe(at, file, tuple(MetricUsed.of(each) for each in declared))
+    _check(own, str(file.path))
+    return own
 
 
 def own_probe_object(probe: Probe) -> OwnProbe:
-    """A probe of a class of the user's own, as Python has it."""
+    """A probe of a user's own class, given as a Python object."""
     kind = type(probe)
     try:
         path: Path | None = Path(inspect.getfile(kind))
     except (TypeError, OSError):
         path = None
     file = own_file(path) if path and path.is_file() else None
-    found = OwnProbe(Held(probe), file)
-    _check(found, kind.__name__)
-    return found
+    own = OwnProbe(Held(probe), file)
+    _check(own, kind.__name__)
+    return own
 
 
 def _check(own: OwnProbe, where: str) -> None:
-    """Refuse a probe that does not say what it is, or is called as one of ours."""
+    """Refuse a probe that lacks metadata, or is named like one of ours."""
     probe, known = own.probe, {*METRICS, *(each.name for each in own.declared)}
     for fact in ("name", "title"):
         if not isinstance(getattr(probe, fact, None), str) or not getattr(probe, fact):
             raise UserError(f"{where}: the probe needs a {fact}: {fact}: ClassVar[str] = …")
     if not NAME.fullmatch(probe.name):
-        raise UserError(f"{where}: a probe is called by small letters, digits, -, _ and ., not {probe.name!r}")
+        raise UserError(
+            f"{where}: the name of a probe consists of lower-case letters, digits, -, _ and ., not {probe.name!r}"
+        )
     ours = next((name for name in all_probes() if probe.name == name or probe.name.startswith(f"{name}-")), None)
     if ours is not None:
         raise UserError(f"{where}: {probe.name} is, or begins like, the probe {ours} of this package; rename yours")
@@ -238,7 +240,7 @@ def _check(own: OwnProbe, where: str) -> None:
     unknown = next((name for name in probe.metrics if name not in known), None)
     if unknown is not None or not probe.metrics:
         raise UserError(
-            f"{where}: nothing says what the metric {unknown} is; add it to {DECLARED} in the file, with its range"
+            f"{where}: the metric {unknown} is unknown; add it to {DECLARED} in the file, with its range"
             if unknown
             else f"{where}: the probe {probe.name} names no metrics"
         )

@@ -1,4 +1,4 @@
-"""Probes of the user's own on the splits of a data set, in the task study."""
+"""A user's own probes on the splits of a data set, in the task study."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OwnProbeTaskJob(FitsJob):
-    """A probe of the user's own, fitted to training and validation samples; fields as of `OwnProbeJob`.
+    """A user's own probe, fitted to training and validation samples; fields as in `OwnProbeJob`.
 
     Attributes:
         train, val, test: content hashes of the features.
@@ -46,12 +46,12 @@ class OwnProbeTaskJob(FitsJob):
         return self.train, self.val, self.test
 
     def run(self, parts: Sequence[Features], device: "torch.device", fits: "FitsSoFar") -> dict[str, Any]:
-        """What is measured; arguments as of `ManyShotJob.run`."""
+        """The measured values; arguments as in `ManyShotJob.run`."""
         data = task_data(parts, device, f"{self.domain} by {self.backbone}")
         return fits_kept(list(self.make().fit(data, [self.setting])))
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
-        """As the probe says, on so many rows of each split."""
+        """As given by the probe, for these numbers of rows per split."""
         size = Size(rows["train"] + rows.get("val", 0), rows.get("test", 0), classes, (dimension,))
         return self.make().flops(size, self.setting)
 
@@ -61,7 +61,7 @@ def task_data(parts: Sequence[Features], device: "torch.device", where: str) -> 
 
     Args:
         parts: features of the three splits.
-        where: what errors call them.
+        where: their name in error messages.
     """
     import torch
 
@@ -77,10 +77,10 @@ def task_data(parts: Sequence[Features], device: "torch.device", where: str) -> 
 def own_task_jobs(
     own: OwnProbe, study: str, backbone: str, domain: str, hashes: Sequence[str]
 ) -> list[OwnProbeTaskJob]:
-    """A job for each number of shots that the probe has.
+    """One job for each number of shots of the probe.
 
     Args:
-        hashes: of the features of training, validation and test data.
+        hashes: content hashes of the features of training, validation and test data.
     """
     train, val, test = hashes
     probe, settings = own.probe, own.settings

@@ -1,8 +1,8 @@
-"""Principal component analysis, exact, by the smaller of the two matrices of products.
+"""Exact principal component analysis, by the smaller of the two matrices of products.
 
-The components are the eigenvectors of the covariance XᵀX (d × d) when n > d: X is read once in blocks, n·d² flops,
-8·d² bytes besides a block. When n ≤ d they are Xᵀu/‖Xᵀu‖ of the eigenvectors u of XXᵀ (n × n): 2·n²·d flops. Both are
-formed and decomposed in float64, as products square the condition of X: directions down to some 1e-8 of the greatest
+The components are the eigenvectors of the covariance XᵀX (d × d) if n > d: X is read once in blocks, n·d² flops, 8·d²
+bytes besides a block. If n ≤ d they are Xᵀu/‖Xᵀu‖ of the eigenvectors u of XXᵀ (n × n): 2·n²·d flops. Both are formed
+and decomposed in float64, since products square the condition of X: directions down to about 1e-8 of the largest
 deviation are resolved. Nothing is random, and sums are taken in a fixed order.
 """
 
@@ -23,9 +23,9 @@ class PCA:
 
     Attributes:
         mean: (d,).
-        components: (m, d) orthonormal rows, of decreasing variance; the greatest entry in magnitude is positive.
+        components: (m, d) orthonormal rows, of decreasing variance; the entry of largest magnitude is positive.
         variances: (m,) with n − 1 degrees of freedom.
-        ratios: (m,) share of the total variance; zeros where all samples are equal.
+        ratios: (m,) share of the total variance; zeros if all samples are equal.
     """
 
     mean: Tensor
@@ -36,11 +36,11 @@ class PCA:
     def transform(self, X: Tensor, dimensions: int | None = None) -> Tensor:
         """(n, m) coordinates of samples along the first `dimensions` components, by default along all.
 
-        Samples are centred in float64; the product is in float32, or in float64 where X is. 2·n·d·m flops, in blocks.
+        Samples are centred in float64; the product is in float32, or in float64 if X is. 2·n·d·m flops, in blocks.
         """
         X = checked_features(X, "projected").to(self.mean.device)
         if X.shape[1] != len(self.mean):
-            raise UserError(f"samples of {X.shape[1]} dimensions do not go with a PCA of {len(self.mean)}")
+            raise UserError(f"samples of {X.shape[1]} dimensions do not match a PCA of {len(self.mean)}")
         count = _checked_dimensions(dimensions, len(self.components))
         dtype = torch.float64 if X.dtype == torch.float64 else torch.float32
         axes = self.components[:count].T.to(dtype)
@@ -54,7 +54,7 @@ def pca(X: Tensor, dimensions: int | None = None) -> PCA:
     """Fit the first `dimensions` principal components, at most and by default min(n, d).
 
     Args:
-        X: (n, d) samples of any real type, n ≥ 2; not modified.
+        X: (n, d) samples of any real dtype, n ≥ 2; not modified.
     """
     X = checked_features(X, "PCA's")
     if len(X) < 2:
@@ -87,12 +87,12 @@ def _of_products(X: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
     """The same, n of them, from the centred XXᵀ."""
     centred = X.double() - mean
     eigenvalues, vectors = torch.linalg.eigh(centred @ centred.T)
-    # The columns Xᵀu are orthogonal already: QR only scales them, and puts a unit vector in place of one of length 0.
+    # The columns Xᵀu are already orthogonal: QR only scales them, and replaces a zero column by a unit vector.
     return eigenvalues.flip(0), torch.linalg.qr(centred.T @ vectors.flip(1)).Q.T
 
 
 def _with_signs(components: Tensor) -> Tensor:
-    """The same directions, each pointing to where its entry of greatest magnitude is positive."""
+    """The same directions, with signs such that each entry of largest magnitude is positive."""
     greatest = components.abs().argmax(dim=1, keepdim=True)
     return (components * components.gather(1, greatest).sign()).contiguous()
 
@@ -101,5 +101,5 @@ def _checked_dimensions(dimensions: int | None, most: int) -> int:
     if dimensions is None:
         return most
     if not 1 <= dimensions <= most:
-        raise UserError(f"there are between 1 and {most} dimensions to keep, not {dimensions}")
+        raise UserError(f"the number of dimensions must be from 1 to {most}, not {dimensions}")
     return dimensions

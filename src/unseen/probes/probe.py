@@ -1,8 +1,8 @@
-"""What a probe is: a frozen dataclass of settings that fits itself to data, knows its cost and gives scores.
+"""The interface of probes: a frozen dataclass of settings that is fitted to data, knows its cost and gives scores.
 
-A module of `unseen.probes.by_name` that defines `PROBE`, a subclass of `Probe`, is a probe: nothing else is edited. It
-is listed by `unseen ls probes` and, if it is for feature vectors, run by `unseen.probe`, by `unseen probe --probe` and
-by `unseen concepts --extended`.
+Every module of `unseen.probes.by_name` that defines `PROBE`, a subclass of `Probe`, is a probe; nothing else needs
+editing. It is listed by `unseen ls probes` and, if it is for feature vectors, run by `unseen.probe`, by `unseen probe
+--probe` and by `unseen concepts --extended`.
 """
 
 from abc import ABC, abstractmethod
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Input = Literal["vectors", "patches", "images"]
-"""What a probe is fitted to: a feature vector per image with its class, features of patches with maps, or images."""
+"""What a probe is fitted to: one feature vector per image with its class, patch features with maps, or images."""
 
 Numbers = Literal["float32", "float16", "tf32"]
-"""Types of numbers that are multiplied; the last is the short form of float32 on a GPU."""
+"""Dtypes of the factors in products; the last is the reduced form of float32 on a GPU."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProbeData:
-    """What a probe is fitted to and scored on. Of `vectors`, both parts have every class.
+    """The data that a probe is fitted to and scored on. For `vectors`, both parts have every class.
 
     Attributes:
-        X_train, X_test: (n, …) features of n samples, (n, d) of vectors: tensors, where and as the caller has them, or
-            rows that are read when they are needed, then in float32.
-        y_train, y_test: (n, …) labels: of vectors (n,) class indices from 0 without gaps.
+        X_train, X_test: (n, …) features of n samples, (n, d) for vectors: tensors on any device and of any dtype, or
+            rows that are read on use, in float32.
+        y_train, y_test: (n, …) labels: for vectors (n,) class indices from 0 without gaps.
         device: where to compute.
-        shared: what probes keep for others of the same data.
+        shared: cache shared by probes of the same data.
     """
 
     X_train: "Tensor | Rows"
@@ -46,7 +46,7 @@ class ProbeData:
     shared: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def drawn(self, setting: Setting) -> "ProbeData":
-        """With the setting's shots: the samples on which the logistic probe of the same seed has its final fit."""
+        """The data with the setting's shots: the samples of the logistic probe's final fit with the same seed."""
         from unseen.probes.sampling import draw_shots, stream
 
         if setting.shots is None:
@@ -59,11 +59,11 @@ class ProbeData:
         return _on_device(self.X_train, self.device, unit, copies)
 
     def test_rows(self, *, unit: bool = False, copies: int = 1) -> "Tensor":
-        """The test features likewise."""
+        """The test features on the device."""
         return _on_device(self.X_test, self.device, unit, copies)
 
     def on_device(self, *, copies: int = 2) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
-        """All of it where it is computed with."""
+        """All data on the computing device."""
         y_train, y_test = self.y_train.to(self.device), self.y_test.to(self.device)
         return self.train_rows(copies=copies), y_train, self.test_rows(), y_test
 
@@ -81,11 +81,11 @@ def _on_device(X: "Tensor | Rows", device: str, unit: bool, copies: int) -> "Ten
 
 @dataclass(frozen=True)
 class Size:
-    """How much data a probe is given, for estimates of what it takes.
+    """The amount of data given to a probe, for cost estimates.
 
     Attributes:
-        rows, test_rows: samples to train and to test on.
-        shape: of the features of one sample: (d,), or (height, width, d) of a map.
+        rows, test_rows: numbers of training and test samples.
+        shape: shape of the features of one sample: (d,), or (height, width, d) for a map.
     """
 
     rows: int
@@ -103,7 +103,7 @@ class StudyPart:
     """The features of a backbone on a domain, as a study plans to probe them.
 
     Attributes:
-        protocol: the study's: how thoroughly hyper-parameters are searched.
+        protocol: the study's, which determines how thoroughly hyper-parameters are searched.
         train, test: content hashes of the features.
         gpu: whether probes will run on a GPU.
     """
@@ -127,17 +127,16 @@ class Probe:
     """A probe and its settings, which are the fields of the subclass.
 
     Attributes:
-        name: as in `unseen.probe(…, probe="knn")` and `unseen probe --probe knn`; scores carry it too.
+        name: as in `unseen.probe(…, probe="knn")` and `unseen probe --probe knn`; also in scores.
         title: what it is, in a few words.
         input: what it is fitted to.
         random: whether seeds change its numbers when it is fitted to all samples. If not, it is fitted once.
-        extended: whether it is among the further probes of ImageNet-CoG's first version (`--extended all`).
-        scored: whether it gives scores of the classes (`test_scores`), which metrics of the user's own are of.
-        default_shots: what `shots` is where the caller does not say.
-        metrics: what it is scored by, as in `unseen.metrics.catalogue`.
-        commands: those that run it beside `unseen probe` and `unseen concepts --extended`.
-        revision: raised when its code gives other numbers for the same input, so that older results are not taken for
-            its own.
+        extended: whether it is one of the further probes of ImageNet-CoG's first version (`--extended all`).
+        scored: whether it gives class scores (`test_scores`), which a user's own metrics need.
+        default_shots: the default of `shots`.
+        metrics: the metrics of its scores, as in `unseen.metrics.catalogue`.
+        commands: the commands that run it besides `unseen probe` and `unseen concepts --extended`.
+        revision: increased when its code gives other numbers for the same input, so that older results are not reused.
     """
 
     name: ClassVar[str]
@@ -153,7 +152,7 @@ class Probe:
 
     @property
     def protocol_name(self) -> str:
-        """The protocol that scores carry; empty where a probe has none."""
+        """The protocol recorded in scores; empty if a probe has none."""
         return ""
 
     def with_protocol(self, protocol: Any) -> "Probe":
@@ -161,7 +160,7 @@ class Probe:
         raise UserError(f"the probe {self.name} has no protocols; leave out protocol")
 
     def settings(self, shots: Sequence[int | None], seeds: Sequence[int]) -> list[Setting]:
-        """What is fitted: every seed with every number of shots, but once where nothing is drawn."""
+        """The settings to fit: every seed with every number of shots, but only one if nothing is drawn."""
         return [
             Setting(number, seed)
             for seed in seeds
@@ -171,13 +170,13 @@ class Probe:
 
     @staticmethod
     def prepare(parts: Sequence[Any], where: str, device: str) -> ProbeData:
-        """Training and test features that were read, as `fit` takes them.
+        """Training and test features that were read, as input for `fit`.
 
-        A probe of other features than vectors, or of other labels than one class per image, has its own.
+        A probe for other features than vectors, or for other labels than one class per image, overrides this.
 
         Args:
-            parts: for vectors, two `Features`; the classes of both are put in the same order.
-            where: what errors call them.
+            parts: for vectors, two `Features`; their classes are put in the same order.
+            where: their name in error messages.
         """
         import torch
 
@@ -187,51 +186,51 @@ class Probe:
         return ProbeData(train.X, labels[0], test.X, labels[1], len(train.classes), device)
 
     def variants(self, data: ProbeData) -> int:
-        """How many fits each setting gives."""
+        """Number of fits for each setting."""
         return 1
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
-        """Fit and score every setting, each passed on when it is done, in an order of the probe's own."""
+        """Fit and score every setting, each yielded when it is done, in unspecified order."""
         raise UserError(f"the probe {self.name} is not for features but for {self.input}: {' or '.join(self.commands)}")
 
     def test_scores(
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
     ) -> "Iterator[tuple[str, Tensor]] | None":
-        """(m, c) scores of the classes for the test samples, of each variant of a fit; None where a probe has none.
+        """(m, c) class scores of the test samples, for each variant of a fit; None if a probe has none.
 
         Args:
-            kept: the values of the result of that fit, which may save searching again.
+            kept: the values of the result of that fit, which may save repeating the search.
         """
         return None
 
     def flops(self, size: Size, setting: Setting) -> float:
-        """Multiplications and additions of a fit; by default those of one product of training with test features."""
+        """Multiplications and additions of a fit; by default those of one product of training and test features."""
         return 2.0 * size.rows * size.test_rows * size.dimension
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
-        """Bytes while it is fitted, of a process or of a GPU; by default two copies of the training features.
+        """Bytes needed during a fit, of a process or of a GPU; by default two copies of the training features.
 
-        Test features, about a twentieth of those to train on in ImageNet-CoG, need not be in it.
+        Test features, about a twentieth of the training features in ImageNet-CoG, need not be included.
         """
         return 4 * 2 * size.rows * size.dimension
 
     def multiplies(self, *, gpu: bool = False) -> Numbers:
-        """The numbers that it multiplies most, for estimates of time."""
+        """Dtype of the factors in its largest products, for time estimates."""
         return "float32"
 
     @property
     def regression(self) -> LogisticProtocol | None:
-        """The protocol of the stacked SGD that its time is spent in; None where it goes by products of matrices."""
+        """The protocol of the stacked SGD that dominates its time; None if matrix products dominate."""
         return None
 
     @classmethod
     def in_study(cls, protocol: LogisticProtocol) -> Self:
-        """The probe as studies of a protocol run it."""
+        """The probe as studies with a protocol run it."""
         return cls()
 
     @classmethod
     def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["FeatureJob"]:
-        """What a study does with this probe: by default a job for each of its settings."""
+        """The jobs of a study with this probe: by default one for each of its settings."""
         probe = cls.in_study(part.protocol)
         name = probe.protocol_name or part.protocol.name
         for setting in probe.settings(cls.default_shots, seeds):
@@ -240,7 +239,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class DrawnProbe(Probe, ABC):
-    """A probe that knows nothing of shots: it is fitted to the samples that were drawn."""
+    """A probe that does not handle shots itself: it is fitted to the samples that were drawn."""
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:
@@ -253,7 +252,7 @@ class DrawnProbe(Probe, ABC):
 
 
 class FeatureJob(Protocol):
-    """A job on a pair of training and test features, which it names by their content hashes."""
+    """A job on a pair of training and test features, given by their content hashes."""
 
     @property
     def study(self) -> str: ...
@@ -277,10 +276,10 @@ class FeatureJob(Protocol):
 
 @dataclass(frozen=True)
 class PairJob(Job):
-    """What jobs of one probe on a pair of features begin with.
+    """Common fields of jobs of one probe on a pair of features.
 
     Attributes:
-        protocol: how the probe is fitted, or the name of the study's protocol where it has none of its own.
+        protocol: how the probe is fitted, or the name of the study's protocol if it has none.
         train, test: content hashes of the features.
     """
 
@@ -293,7 +292,7 @@ class PairJob(Job):
 
 
 class FitsJob(Job):
-    """A job whose result has a fit for each variant of a probe."""
+    """A job whose result has one fit for each variant of a probe."""
 
     shots: int | None
     seed: int
@@ -315,10 +314,10 @@ class ProbeJob(FitsJob):
     """Any probe with its settings on a pair of features.
 
     Attributes:
-        name: of the probe, and `probe` its settings.
-        protocol: the name of the probe's, or of the study's where it has none.
+        name: name of the probe; `probe` are its settings.
+        protocol: name of the probe's protocol, or of the study's if it has none.
         train, test: content hashes of the features.
-        revision: of the probe's code.
+        revision: revision of the probe's code.
     """
 
     study: str
@@ -335,7 +334,7 @@ class ProbeJob(FitsJob):
 
 
 def fits_kept(fits: Sequence[Fit]) -> dict[str, Any]:
-    """The values of a result with a fit for each variant."""
+    """The values of a result with one fit for each variant."""
     return {
         "fits": [
             {"variant": fit.variant, "values": dict(fit.values), "details": {**fit.details, **packed(fit.correct)}}

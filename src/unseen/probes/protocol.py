@@ -1,4 +1,4 @@
-"""The protocols of ImageNet-CoG: of its logistic regression, and of the networks of its first version."""
+"""The protocols of ImageNet-CoG: for its logistic regression, and for the MLPs of its first version."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Self
@@ -8,7 +8,7 @@ from unseen.errors import UserError, look_up
 
 @dataclass(frozen=True)
 class Setting:
-    """One probe of the same features: samples of each class (None for all) and the seed of every draw."""
+    """One probe of the same features: samples per class (None for all) and the seed of every draw."""
 
     shots: int | None = None
     seed: int = 0
@@ -16,12 +16,12 @@ class Setting:
 
 @dataclass(frozen=True)
 class SearchProtocol:
-    """What is done with features; everything here can change a number.
+    """A search protocol; every field can change a number.
 
     Attributes:
         round_size: trials evaluated together; 1 is the paper's one-at-a-time order (`sequential`).
-        validation: share of each class's training samples that trials are scored on.
-        starts: how many first trials are spread evenly over the range of rates; 0 draws ten at random, as TPE does.
+        validation: share of each class's training samples on which trials are scored.
+        starts: number of first trials spread evenly over the range of rates; 0 draws ten at random, like TPE.
     """
 
     name: str
@@ -48,13 +48,13 @@ class SearchProtocol:
 
 @dataclass(frozen=True)
 class LogisticProtocol(SearchProtocol):
-    """That of the logistic regression."""
+    """The protocol of the logistic regression."""
 
     name: str = "cog-v2"
 
     @property
     def cuts(self) -> tuple[tuple[int, int], ...]:
-        """(epochs, trials): after so many epochs, so many of the best trials go on. By default all do."""
+        """(epochs, trials): after these epochs, this many of the best trials continue. By default all do."""
         return ()
 
     @property
@@ -63,23 +63,24 @@ class LogisticProtocol(SearchProtocol):
         return self
 
     def for_steps(self, steps: int) -> "LogisticProtocol":
-        """What is done where an epoch of the trials has so many steps."""
+        """The protocol for trials with this many steps per epoch."""
         return self
 
 
 @dataclass(frozen=True)
 class PrunedProtocol(LogisticProtocol):
-    """A search that ends trials which are behind: the best by validation accuracy go on, with the schedule of all.
+    """A search that stops inferior trials early: the best by validation accuracy continue, with an unchanged schedule.
 
-    Which trials go on is decided among all of them, so all are drawn at random beforehand and train side by side. After
-    a few dozen steps their order says little: where epochs are short, trials are compared later, and where they are of
-    a step or two, as with few samples of each class, the search is that of the whole protocol, which is soon done.
+    Which trials continue is decided among all of them, so all are drawn at random beforehand and train side by side.
+    After a few dozen steps their order says little: if epochs are short, trials are compared later, and if they have
+    only a step or two, as with few samples per class, the search is that of the whole protocol, which takes little
+    time.
 
     Attributes:
-        cut_epochs: epochs after which trials are compared, ascending; even, as a GPU takes steps in pairs.
-        survivors: how many go on after each of them.
-        late_cut_epochs: the same as `cut_epochs` where an epoch has fewer than `many_steps`.
-        least_steps: of an epoch, for trials to be left out at all.
+        cut_epochs: epochs after which trials are compared, ascending; even, since a GPU takes steps in pairs.
+        survivors: number of trials that continue after each of them.
+        late_cut_epochs: replaces `cut_epochs` if an epoch has fewer than `many_steps`.
+        least_steps: minimum number of steps per epoch for trials to be stopped at all.
     """
 
     name: str = "cog-v2-pruned"
@@ -101,9 +102,9 @@ class PrunedProtocol(LogisticProtocol):
             if any(epoch < 2 or epoch % 2 for epoch in epochs) or list(epochs) != sorted(set(epochs)):
                 raise UserError(f"trials are compared after even numbers of epochs, in ascending order, not {epochs}")
             if len(left) != len(epochs):
-                raise UserError(f"say for each of the epochs {epochs} how many trials go on, not {left}")
+                raise UserError(f"give for each of the epochs {epochs} how many trials continue, not {left}")
         if any(trials < 1 for trials in left) or list(left) != sorted(left, reverse=True):
-            raise UserError(f"after each comparison fewer trials go on, and one at least, not {left}")
+            raise UserError(f"after each comparison fewer trials continue, and at least one, not {left}")
 
     @property
     def cuts(self) -> tuple[tuple[int, int], ...]:
@@ -131,25 +132,26 @@ class PrunedProtocol(LogisticProtocol):
 
 COG_V2 = LogisticProtocol()
 COG_V2_SHORT = LogisticProtocol(name="cog-v2-short", epochs=30, trials=10, round_size=5, starts=5)
-"""A short form for demonstrations, its first five trials spread evenly; its numbers are not those of the protocol."""
+"""A short form for demonstrations, with its first five trials evenly spread; its numbers are not those of the protocol.
+"""
 COG_V2_PRUNED = PrunedProtocol()
-"""27 to 39% of the trial epochs of `cog-v2` where trials are cut, with the same final fit."""
+"""27 to 39% of the trial epochs of `cog-v2` if trials are pruned, with the same final fit."""
 PROTOCOLS = {protocol.name: protocol for protocol in (COG_V2, COG_V2_PRUNED, COG_V2_SHORT)}
 
 
 def protocol_named(name: str, *, sequential: bool = False) -> LogisticProtocol:
-    """The protocol of that name; an unknown one is a user's error."""
+    """The protocol of that name; an unknown name is a user error."""
     found = look_up(PROTOCOLS, name, "protocol")
     return found.sequential if sequential else found
 
 
 @dataclass(frozen=True)
 class MlpProtocol(SearchProtocol):
-    """That of a network.
+    """The protocol of an MLP.
 
     Attributes:
         hidden: units of each hidden layer.
-        relu: whether max(0, ·) follows each hidden layer; nothing does otherwise.
+        relu: whether max(0, ·) follows each hidden layer; otherwise there is no activation.
     """
 
     name: str = "cog-v1-mlp"
@@ -160,4 +162,4 @@ class MlpProtocol(SearchProtocol):
 
 COG_V1_MLP = MlpProtocol()
 COG_V1_MLP_LINEAR = MlpProtocol(name="cog-v1-mlp-linear", relu=False, rates=(1e-2, 1e1))
-"""Without activations: it diverges at lower rates, so the paper searches lower ones."""
+"""Without activations, MLPs diverge at lower rates, so the paper searches lower ones."""

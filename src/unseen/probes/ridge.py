@@ -1,9 +1,9 @@
 """Ridge regression on classes or on real targets, for every penalty from one eigendecomposition.
 
-With X and Y centred (which gives an intercept that is not penalised) and XᵀX = V S Vᵀ, the minimiser of
-‖Y − XW‖² + λ‖W‖² is  W = V (S + λ)⁻¹ Vᵀ XᵀY  for every λ: after one decomposition, each further penalty only divides
-by other numbers. S and V are those of `pca`, which takes them from XXᵀ where there are fewer samples than dimensions.
-All in float64; nothing is random.
+With X and Y centred (which gives an unpenalised intercept) and XᵀX = V S Vᵀ, the minimiser of ‖Y − XW‖² + λ‖W‖² is  W =
+V (S + λ)⁻¹ Vᵀ XᵀY  for every λ: after one decomposition, each further penalty only divides by other numbers. S and V
+are from `pca`, which computes them from XXᵀ if there are fewer samples than dimensions. All in float64; nothing is
+random.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from unseen.probes.pca import pca
 
 @dataclass(frozen=True)
 class Ridge:
-    """Regressions for p penalties, in a form they share; float64 on the device of the data.
+    """Regressions for p penalties, in a shared form; float64 on the device of the data.
 
     Attributes:
         mean, target_mean: (d,) and (c,) of the training set.
@@ -48,9 +48,9 @@ class Ridge:
         return torch.cat([along @ coefficients + self.target_mean for _, along in self._along_axes(X)])
 
     def accuracies(self, X: Tensor, y: Tensor) -> Tensor:
-        """(p,) share of samples whose class has the greatest prediction, the first of equal ones, for every penalty.
+        """(p,) share of samples whose class has the largest prediction, the first among ties, for every penalty.
 
-        Samples are brought into the axes once: 2·n·r·(d + p·c) flops. A class that was not trained on is never right.
+        Samples are projected on the axes once: 2·n·r·(d + p·c) flops. A class that was not trained on is never right.
         """
         X = checked_features(X, "test").to(self.mean.device)
         y = checked_labels(y, X, "test")
@@ -68,7 +68,7 @@ class Ridge:
     def _along_axes(self, X: Tensor) -> Iterator[tuple[slice, Tensor]]:
         """Blocks of rows and their (b, r) coordinates."""
         if X.shape[1] != len(self.mean):
-            raise UserError(f"samples of {X.shape[1]} dimensions do not go with a regression on {len(self.mean)}")
+            raise UserError(f"samples of {X.shape[1]} dimensions do not match a regression on {len(self.mean)}")
         width = X.shape[1] + len(self.squares) + len(self.target_mean)
         for rows in row_blocks(len(X), 8 * width, X.device):
             yield rows, (X[rows].double() - self.mean) @ self.axes.T
@@ -76,11 +76,11 @@ class Ridge:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """What n regressions would score, each on the sample it was trained without.
+    """The scores of n regressions, each on the sample it was trained without.
 
     Attributes:
         errors: (p,) mean squared error over samples and targets, for each penalty.
-        accuracies: (p,) share of samples of the right class, or None where the targets are not classes.
+        accuracies: (p,) share of samples of the right class, or None if the targets are not classes.
     """
 
     errors: Tensor
@@ -90,12 +90,12 @@ class LeaveOneOut:
 def ridge(X: Tensor, y: Tensor, penalties: Sequence[float]) -> Ridge:
     """Fit a regression for each penalty λ > 0 on the summed squared error.
 
-    2·min(n, d)·n·d flops for the products and some 10·min(n, d)³ to decompose them, once for all penalties.
+    2·min(n, d)·n·d flops for the products and about 10·min(n, d)³ to decompose them, once for all penalties.
 
     Args:
-        X: (n, d) features of any real type, n ≥ 2; not modified.
-        y: (n,) class indices, regressed on as one column of 0 and 1 a class (−1 and 1 would rank classes in the same
-            order), or (n, c) real targets.
+        X: (n, d) features of any real dtype, n ≥ 2; not modified.
+        y: (n,) class indices, regressed on as one 0/1 column per class (−1 and 1 would give the same order of classes),
+            or (n, c) real targets.
     """
     X = checked_features(X, "training")
     targets = _checked_targets(X, y)
@@ -103,7 +103,7 @@ def ridge(X: Tensor, y: Tensor, penalties: Sequence[float]) -> Ridge:
         raise UserError("ridge regression needs one or more penalties, each positive and finite")
     axes = pca(X)
     squares = axes.variances * (len(X) - 1)
-    # Rounding leaves about this much along directions that have nothing.
+    # Rounding leaves about this much along empty directions.
     kept = squares > squares[0] * max(X.shape) * torch.finfo(torch.float64).eps
     basis = axes.components[kept]
     moments, total = _moments(X, targets, axes.mean)
@@ -113,8 +113,8 @@ def ridge(X: Tensor, y: Tensor, penalties: Sequence[float]) -> Ridge:
 def leave_one_out(model: Ridge, X: Tensor, y: Tensor) -> LeaveOneOut:
     """Score every penalty on the training set itself, exactly as if each sample had been left out in turn.
 
-    The error of the regression without sample i is eᵢ/(1 − hᵢ), with e its error in the whole one and h = 1/n +
-    Σ uᵢ² S/(S + λ) its leverage, u = X v/√S. 2·n·r·(d + p·c) flops and no further fit.
+    The error of the regression without sample i is eᵢ/(1 − hᵢ), with e its error in the full regression and h = 1/n + Σ
+    uᵢ² S/(S + λ) its leverage, u = X v/√S. 2·n·r·(d + p·c) flops and no further fit.
 
     Args:
         X, y: the training set of `model`.
@@ -128,7 +128,7 @@ def leave_one_out(model: Ridge, X: Tensor, y: Tensor) -> LeaveOneOut:
     correct = torch.zeros_like(penalties)
     for rows, along in model._along_axes(X):
         shares = along.square() / model.squares
-        # 1 − h in two parts that do not cancel: what no axis explains, and what the penalty takes back.
+        # 1 − h in two parts that do not cancel: the part no axis explains, and the part due to the penalty.
         outside = (1 - 1 / len(X) - shares.sum(dim=1)).clamp(min=0)
         free = outside[:, None] + shares @ shrinkage
         wanted = one_hot(targets[rows], count).double() if classes else targets[rows]
@@ -147,7 +147,7 @@ def _checked_targets(X: Tensor, y: Tensor) -> Tensor:
         return checked_labels(y, X, "training")
     targets = checked_features(y, "target")
     if len(targets) != len(X):
-        raise UserError(f"{len(X)} samples do not go with {len(targets)} rows of targets")
+        raise UserError(f"{len(X)} samples do not match {len(targets)} rows of targets")
     return targets.to(X.device, torch.float64)
 
 
@@ -155,7 +155,7 @@ def _moments(X: Tensor, targets: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
     """(d, c) products of centred features and targets, and (c,) sums of targets.
 
     For classes the products are the sums of each class's features: n·d additions instead of 2·n·d·c flops. Samples are
-    taken in order of class, so that a block adds to few classes.
+    processed in order of class, so that a block adds to few classes.
     """
     if targets.ndim == 2:
         products = torch.zeros(X.shape[1], targets.shape[1], dtype=torch.float64, device=X.device)

@@ -1,4 +1,4 @@
-"""Rows of features brought to a device, in blocks."""
+"""Bringing rows of features to a device, in blocks."""
 
 from collections.abc import Iterator, Sequence
 from math import prod
@@ -22,12 +22,12 @@ def on_device(X: Rows, device: "torch.device", *, unit: bool = False, copies: in
 
 
 def all_on_device(parts: Sequence[Rows], device: "torch.device", *, unit: bool = False, copies: int = 1) -> "Tensor":
-    """(n, …) the samples of all parts, one after the other, on a device in float32, read in blocks.
+    """(n, …) the samples of all parts, concatenated, on a device in float32, read in blocks.
 
     Args:
-        unit: scale each row of (n, d) features to length 1.
-        copies: how many such arrays the caller's work will hold at a time, this one among them; where a GPU has not
-            the memory for them that is said before anything is read.
+        unit: ℓ2-normalise each row of (n, d) features.
+        copies: number of such arrays that the caller will hold at a time, including this one; if a GPU lacks the
+            memory, this is reported before anything is read.
     """
     import torch
 
@@ -50,7 +50,7 @@ def all_on_device(parts: Sequence[Rows], device: "torch.device", *, unit: bool =
 
 
 def blocks(X: Rows, device: "torch.device") -> "Iterator[Tensor]":
-    """The rows, some at a time, on a device."""
+    """The rows in blocks, on a device."""
     import numpy as np
     import torch
 

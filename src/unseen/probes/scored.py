@@ -1,4 +1,4 @@
-"""Probes that give a score for each class: the easy way to write one of your own."""
+"""Probes that give a score for each class: the easiest way to write your own."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScoredProbe(DrawnProbe, ABC):
-    """A probe that is one function: from training samples and test features to scores of the classes."""
+    """A probe defined by one function, from training samples and test features to class scores."""
 
     scored: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
 
     @abstractmethod
     def scores(self, X_train: "Tensor", y_train: "Tensor", X_test: "Tensor", classes: int, seed: int) -> Any:
-        """(m, c) scores, of which the greatest is the prediction: a tensor, or what NumPy makes an array of.
+        """(m, c) scores, of which the largest is the prediction: a tensor, or anything NumPy can convert.
 
         Args:
             X_train, X_test: (n, d) and (m, d) features, float32 on the device of the study; not to be modified.
@@ -43,15 +43,15 @@ class ScoredProbe(DrawnProbe, ABC):
         return iter([(self.name, self.checked_scores(data.drawn(setting), setting.seed))])
 
     def checked_scores(self, data: ProbeData, seed: int) -> "Tensor":
-        """The scores on the CPU in float64; others than a finite number for every class and sample are refused."""
+        """The scores on the CPU in float64; anything but one finite number per class and sample is refused."""
         import torch
 
         X_train, y_train, X_test, y_test = data.on_device()
         scores = self.scores(X_train, y_train, X_test, data.classes, seed)
-        found = torch.as_tensor(scores).detach().cpu().double()
+        checked = torch.as_tensor(scores).detach().cpu().double()
         wanted = (len(y_test), data.classes)
-        if tuple(found.shape) != wanted:
-            raise UserError(f"the probe {self.name} gave scores of shape {tuple(found.shape)}, not {wanted}")
-        if not bool(found.isfinite().all()):
+        if tuple(checked.shape) != wanted:
+            raise UserError(f"the probe {self.name} gave scores of shape {tuple(checked.shape)}, not {wanted}")
+        if not bool(checked.isfinite().all()):
             raise UserError(f"the probe {self.name} gave scores that are not finite numbers")
-        return found
+        return checked

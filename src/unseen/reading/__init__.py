@@ -1,1 +1,1 @@
-"""The one way in for files that others may have written: bounded, typed, and wrong only by `UserError`."""
+"""Reading of files that others may have written: bounded, typed, and failing only with `UserError`."""

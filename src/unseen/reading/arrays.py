@@ -1,4 +1,4 @@
-"""Arrays from NumPy's files: no pickles, and no more bytes than the file has or the machine can hold."""
+"""Reading arrays from NumPy files: without pickles, and limited to the size of the file and of memory."""
 
 import os
 from collections.abc import Collection
@@ -19,21 +19,21 @@ CHUNK = 1 << 24
 
 
 def memory() -> int:
-    """Bytes of memory that this machine has."""
+    """Bytes of memory of this machine."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
-    """The arrays of an `.npz` file by name; those of other names are not unpacked.
+    """The arrays of an `.npz` file by name; arrays with other names are not unpacked.
 
-    A damaged file raises many kinds of errors: call it inside `unseen.reading.guard.reading`.
+    A damaged file raises many kinds of errors: call this inside `unseen.reading.guard.reading`.
 
     Args:
-        names: of the arrays that are wanted, as far as there are; None for all.
+        names: names of the wanted arrays, as far as they exist; None for all.
     """
     with path.open("rb") as file, ZipFile(file) as archive:
-        found = {info.filename.removesuffix(SUFFIX): info for info in archive.infolist()}
-        wanted = {name: info for name, info in found.items() if names is None or name in names}
+        members = {info.filename.removesuffix(SUFFIX): info for info in archive.infolist()}
+        wanted = {name: info for name, info in members.items() if names is None or name in names}
         size = sum(info.file_size for info in wanted.values())
         if size > memory():
             raise UserError(f"{path}: unpacks to {byte_size(size)}, more than the memory of this machine")
@@ -41,20 +41,20 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDAr
 
 
 def read_npy(path: Path) -> NDArray[Any]:
-    """The array of an `.npy` file; call it inside `reading`."""
+    """The array of an `.npy` file; call this inside `reading`."""
     with path.open("rb") as file:
         return _array(file, os.fstat(file.fileno()).st_size)
 
 
 def read_npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns come first, and type of the array whose bytes follow; pickled objects are refused."""
+    """Shape, Fortran order and dtype of the array whose bytes follow; pickled objects are refused."""
     readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     version = npy.read_magic(file)
     if version not in readers:
         raise ValueError(f"an array of format {version}")
     shape, fortran, dtype = readers[version](file)
     if dtype.hasobject:
-        raise ValueError("it holds pickled objects")
+        raise ValueError("it contains pickled objects")
     return shape, fortran, dtype
 
 
@@ -64,7 +64,7 @@ def _unpacked(archive: ZipFile, info: ZipInfo) -> NDArray[Any]:
 
 
 def _array(file: IO[bytes], size: int) -> NDArray[Any]:
-    """The array in a file of so many bytes, which must be those that its header announces."""
+    """The array in a file of this size, which must match its header."""
     shape, fortran, dtype = read_npy_header(file)
     announced = prod(shape) * dtype.itemsize
     if announced != size - file.tell():

@@ -1,9 +1,9 @@
-"""Arrow files mapped into memory, checked in full before anything in them is used.
+"""Memory-mapped Arrow files, fully checked before use.
 
-Arrow itself follows the offsets of a damaged file out of the mapping, which ends the process by a signal. Here the
-messages of a file are walked first: each must be whole, none compressed (a few kilobytes could unpack to gigabytes, and
-compressed rows cannot be read in place), and the end mark must be there, without which a file that was cut between two
-messages would just have fewer rows. Then every offset, length and text of the table is validated.
+Arrow itself follows the offsets of a damaged file out of the mapping, which kills the process by a signal. Here the
+messages of a file are traversed first: each must be complete, none compressed (a few kilobytes could expand to
+gigabytes, and compressed rows cannot be read in place), and the end marker must exist; otherwise a file truncated
+between two messages would just have fewer rows. Then every offset, length and text of the table is validated.
 """
 
 import struct
@@ -14,11 +14,11 @@ from unseen.errors import UserError
 from unseen.reading.guard import reading
 
 MAGIC = b"ARROW1\0\0"
-"""How the file format begins; what follows is a stream and, behind it, a footer that is not needed here."""
+"""First bytes of the file format; a stream follows, and a footer that is not needed here."""
 END = b"\xff\xff\xff\xff\0\0\0\0"
 RECORD_BATCH, DICTIONARY = "record batch", "dictionary"
 HEADER, DATA, COMPRESSION = 2, 1, 3
-"""Numbers of the fields in Arrow's schemas of Message, DictionaryBatch and RecordBatch."""
+"""Field numbers in Arrow's schemas of Message, DictionaryBatch and RecordBatch."""
 
 
 def read_arrow(path: Path) -> Any:
@@ -38,7 +38,7 @@ def read_arrow(path: Path) -> Any:
         mapped.seek(start)
         table = pa.ipc.open_stream(mapped).read_all()
         table.validate(full=True)
-        if table.num_rows > mapped.size():  # which costs no bytes where columns have none
+        if table.num_rows > mapped.size():  # rows without columns cost no bytes
             raise ValueError(f"{table.num_rows:,} rows in {mapped.size():,} bytes")
         return table
 
@@ -52,13 +52,13 @@ def _is_compressed(message: Any) -> bool:
 
 
 def _position(data: bytes, at: int) -> int:
-    """Where a reference of a FlatBuffer leads."""
+    """The target of a FlatBuffer reference."""
     position: int = at + struct.unpack_from("<I", data, at)[0]
     return position
 
 
 def _fields(data: bytes, table: int) -> list[int | None]:
-    """Where the fields of a FlatBuffer's table are; None for those that it does not have."""
+    """Offsets of the fields of a FlatBuffer table; None for missing fields."""
     names = table - struct.unpack_from("<i", data, table)[0]
     size = struct.unpack_from("<H", data, names)[0]
     return [table + at if at else None for at in struct.unpack_from(f"<{size // 2 - 2}H", data, names + 4)]

@@ -1,7 +1,7 @@
-"""What goes wrong while a file is read, told as one user's error that names the file.
+"""Turning errors in reading a file into a user error that names the file.
 
-Every reader of a file parses inside `reading`, so that no damage can show as a traceback. Worse than a traceback is an
-`EOFError`, which an empty file raises in many libraries and which the command line would take for Ctrl-C.
+Every reader of a file parses inside `reading`, so that damage never shows as a traceback. Even worse than a traceback
+is an `EOFError`, which an empty file raises in many libraries and which the command line would treat as Ctrl-C.
 """
 
 import os
@@ -18,7 +18,7 @@ BLOCK = 1 << 24
 
 @contextmanager
 def reading(path: Path, expected: str, advice: str = "") -> Iterator[None]:
-    """Turn every error of a reader into a `UserError`; those that are one already pass.
+    """Turn every error of a reader into a `UserError`; UserErrors pass unchanged.
 
     Args:
         expected: what the file should be, as in "a MATLAB file".
@@ -26,13 +26,13 @@ def reading(path: Path, expected: str, advice: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except (UserError, ModuleNotFoundError):  # the latter is about a package, which the edges name
+    except (UserError, ModuleNotFoundError):  # an ImportError concerns a package, which is reported at the edges
         raise
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
     except MemoryError:
         raise UserError(f"{path}: does not fit in memory") from None
-    except Exception as error:  # damage can raise anything at all
+    except Exception as error:  # damage can raise any exception
         if isinstance(error, OSError) and error.errno is not None:
             raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
         do = f"; {advice}" if advice else ""
@@ -47,19 +47,19 @@ def cause(error: Exception) -> str:
         return "it is empty or cut off"
     if isinstance(error, KeyError):
         return f"it lacks {str(error)[:LONGEST_REASON]}"
-    if "allow_pickle" in str(error) or "weights_only" in str(error):  # NumPy and PyTorch advise to run them
-        return "it holds pickled objects, or is no such file"
+    if "allow_pickle" in str(error) or "weights_only" in str(error):  # NumPy and PyTorch advise executing them
+        return "it contains pickled objects, or is not such a file"
     first = next(iter(str(error).splitlines()), "").rstrip(".")
     return first[:LONGEST_REASON] or type(error).__name__
 
 
 def read_bounded(path: Path, most: int) -> bytes:
-    """The bytes of a file; one of more than `most` is refused before they are all read, also a device without end."""
+    """The bytes of a file; a file larger than `most`, or an endless device, is refused before it is read in full."""
     content = bytearray()
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size <= most:  # that of a device is 0
+        if os.fstat(file.fileno()).st_size <= most:  # the size of a device is 0
             while len(content) <= most and (block := file.read(min(BLOCK, most + 1))):
                 content += block
             if len(content) <= most:
                 return bytes(content)
-    raise UserError(f"{path}: larger than {byte_size(most)}, which no such file is")
+    raise UserError(f"{path}: larger than {byte_size(most)}, too large for such a file")

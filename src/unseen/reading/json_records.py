@@ -1,7 +1,7 @@
-"""JSON files as typed records: the one way in, which names the file and the key of whatever is wrong.
+"""JSON files as typed records, with errors that name the file and the key.
 
-A record is a frozen dataclass, and the types of its fields are its schema: what a file has must have these types, and
-there must be no other keys. Bytes are kept in base64.
+A record is a frozen dataclass, and the types of its fields are its schema: the values in a file must have these types,
+and there must be no other keys. Bytes are stored in base64.
 """
 
 import json
@@ -19,7 +19,7 @@ from unseen.reading.guard import read_bounded, reading
 
 MOST_BYTES = 1 << 28
 LARGEST = 1 << 1000
-"""Whole numbers below this are floats too."""
+"""Integers below this can be represented as floats."""
 HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 NAMES = {
     str: "text",
@@ -32,16 +32,16 @@ NAMES = {
 
 
 def read_json(path: Path, advice: str = "get the file again", most: int = MOST_BYTES) -> dict[str, Any]:
-    """The object in a JSON file; a file that is cut off, is no JSON or is nested too deeply is an error.
+    """The object in a JSON file; a truncated file, invalid JSON or too deep nesting is an error.
 
     Args:
-        advice: what the error says to do.
-        most: bytes; a larger file is refused.
+        advice: what the error advises.
+        most: maximum size in bytes; a larger file is refused.
     """
     with reading(path, "JSON", advice):
         content = read_bounded(path, most)
         record = json.loads(content)
-        if HALF.search(content):  # of a character, which JSON lets through and no file can be written with
+        if HALF.search(content):  # half of a surrogate pair, which JSON allows but no file can be written with
             json.dumps(record, ensure_ascii=False).encode()
         if not isinstance(record, dict):
             raise ValueError("it has no keys")
@@ -49,7 +49,7 @@ def read_json(path: Path, advice: str = "get the file again", most: int = MOST_B
 
 
 def json_bytes(record: Mapping[str, Any]) -> bytes:
-    """A record in JSON, as `typed` reads it back."""
+    """A record in JSON, as `typed` reads it."""
     return json.dumps(record, indent=1, ensure_ascii=False, default=_encoded).encode()
 
 
@@ -58,7 +58,7 @@ def _encoded(value: bytes | range) -> str | list[int]:
 
 
 def plain(record: Any, without: Collection[str] = ()) -> dict[str, Any]:
-    """A dataclass as what JSON has."""
+    """A dataclass as plain JSON types."""
     bare: dict[str, Any] = json.loads(json_bytes({k: v for k, v in asdict(record).items() if k not in without}))
     return bare
 
@@ -66,25 +66,25 @@ def plain(record: Any, without: Collection[str] = ()) -> dict[str, Any]:
 def typed_fields(
     record: Mapping[str, Any], cls: Any, where: str, *, without: Collection[str] = (), defaults: bool = False
 ) -> dict[str, Any]:
-    """The fields of a dataclass, each with the type that it must have.
+    """The fields of a dataclass, each checked for its type.
 
     Args:
-        where: the file, and the key in it, for errors.
+        where: the file, and the key in it, for error messages.
         without: fields that are not in the record.
-        defaults: whether a field that has a default may be missing, as in records of earlier versions.
+        defaults: whether a field with a default may be missing, as in records of earlier versions.
     """
     hints = _hints(cls)
     wanted = {field.name: field for field in fields(cls) if field.name not in without}
     for key in record:
         if key not in wanted:
             raise UserError(f"{where}: unknown key '{key}'{did_you_mean(key, wanted)}; update unseen if it is newer")
-    found = {}
+    values = {}
     for name, field in wanted.items():
         if name in record:
-            found[name] = typed(record[name], hints[name], f"{where}, {name}", defaults=defaults)
+            values[name] = typed(record[name], hints[name], f"{where}, {name}", defaults=defaults)
         elif not defaults or field.default is field.default_factory is MISSING:
             raise UserError(f"{where}: the key '{name}' is missing")
-    return found
+    return values
 
 
 @cache
@@ -93,7 +93,7 @@ def _hints(cls: Hashable) -> dict[str, Any]:
 
 
 def typed(value: Any, hint: Any, where: str, *, defaults: bool = False) -> Any:
-    """A value of JSON as one of a type: a dataclass, a sequence, a mapping, a choice, or a plain value."""
+    """A JSON value as a value of a type: a dataclass, a sequence, a mapping, a choice, or a plain value."""
     if is_dataclass(hint) and isinstance(hint, type):
         return hint(**typed_fields(_mapping(value, where), hint, where, defaults=defaults))
     origin, arguments = get_origin(hint), get_args(hint)
@@ -116,7 +116,7 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
 
 
 def _one_of(value: Any, hints: Sequence[Any], where: str, *, defaults: bool) -> Any:
-    """A value of the first type that it has; errors are those of the only type that it could have been."""
+    """A value of the first matching type; errors are those of the only possible type."""
     if value is None and NoneType in hints:
         return None
     others = [hint for hint in hints if hint is not NoneType]

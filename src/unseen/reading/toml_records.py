@@ -1,7 +1,7 @@
-"""TOML files that users write, as typed records: a mistake is one sentence with the file, the key and what to do.
+"""TOML files written by users, as typed records: a mistake gives one sentence with the file, the key and the remedy.
 
 As in `json_records`, a record is a frozen dataclass and the types of its fields are the schema. A field without a
-default must be there. Paths are texts in a record, and `beside` says what they mean.
+default is required. Paths are texts in a record; `beside` resolves them.
 """
 
 import tomllib
@@ -21,8 +21,8 @@ MOST_BYTES = 1 << 24
 def read_toml(path: Path, cls: type[Record]) -> Record:
     """The record in a TOML file.
 
-    Unknown keys are refused together, each with the keys that are close to it, or else all that there are; so is a
-    value of another type than its field's, and a key that is missing.
+    All unknown keys are reported together, each with similar keys or else all keys; values of the wrong type and
+    missing keys are also refused.
     """
     with reading(path, "TOML"):
         record = tomllib.loads(read_bounded(path, MOST_BYTES).decode("utf-8-sig"))
@@ -32,12 +32,12 @@ def read_toml(path: Path, cls: type[Record]) -> Record:
 
 
 def beside(file: Path, text: str) -> Path:
-    """The path that a file means by a text: below the file's own folder, unless the text is absolute."""
+    """The path meant by a text in a file: relative to the file's own folder, unless the text is absolute."""
     return file.parent / Path(text).expanduser()
 
 
 def _unknown_keys(record: Mapping[str, Any], cls: Any, where: str) -> Iterator[str]:
-    """What is said of each key that a dataclass, or one in its fields, does not have."""
+    """A sentence about each key that a dataclass, or a dataclass in its fields, does not have."""
     hints = get_type_hints(cls)
     known = [field.name for field in fields(cls)]
     for key, value in record.items():

@@ -9,7 +9,7 @@ from unseen.cli.output import console, note, track
 from unseen.cli.running import WorkersOption, processes
 
 if TYPE_CHECKING:
-    from unseen.images.captions import CaptionSet
+    from unseen.images.captions.labelling import CaptionSet
 
 
 def captions(
@@ -41,9 +41,9 @@ def captions(
     An image is labelled if its caption names exactly one class. Some images of each class are held out as the test set,
     and listed so that they can be removed from the training set (unseen shifts pool --without).
     """
-    from unseen.images.caption_files import Columns, caption_files
-    from unseen.images.caption_matcher import read_names
-    from unseen.images.captions import CaptionRule, label_captions
+    from unseen.images.captions.files import Columns, caption_files
+    from unseen.images.captions.labelling import CaptionRule, label_captions
+    from unseen.images.captions.matcher import read_names
 
     found = label_captions(
         caption_files(files),

@@ -28,10 +28,12 @@ def read(place: Path) -> Listing:
 
 
 def _annotations(file: Path) -> list[dict[str, Any]]:
-    found = read_mat(file).get("annotations")
-    if not isinstance(found, list) or not all(isinstance(image, dict) and set(image) >= FIELDS for image in found):
+    annotations = read_mat(file).get("annotations")
+    if not isinstance(annotations, list) or not all(
+        isinstance(image, dict) and set(image) >= FIELDS for image in annotations
+    ):
         raise UserError(f"{file}: no structure 'annotations' with the fields 'class' and 'fname' in it")
-    return found
+    return annotations
 
 
 def _name(names: list[str], image: dict[str, Any], file: Path) -> str:

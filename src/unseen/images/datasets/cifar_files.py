@@ -35,9 +35,9 @@ def python_batches(
     rows = []
     parts: list[Bytes] = []
     for part, files in (("train", train), ("test", test)):
-        found = [_batch(place / file, labels, len(classes)) for file in files]
-        rows += numbered((classes[number] for _, numbers in found for number in numbers), part)
-        parts += [data for data, _ in found]
+        batches = [_batch(place / file, labels, len(classes)) for file in files]
+        rows += numbered((classes[number] for _, numbers in batches for number in numbers), part)
+        parts += [data for data, _ in batches]
     return pixels_listing(rows, partial(_pixels, parts))
 
 
@@ -50,9 +50,9 @@ def binary_batches(place: Path, train: Sequence[str], test: Sequence[str], names
     rows = []
     parts: list[Bytes] = []
     for part, files in (("train", train), ("test", test)):
-        found = [_records(place / file, label_bytes, len(classes)) for file in files]
-        rows += numbered((classes[label] for records in found for label in records[:, label_bytes - 1]), part)
-        parts += [records[:, label_bytes:] for records in found]
+        batches = [_records(place / file, label_bytes, len(classes)) for file in files]
+        rows += numbered((classes[label] for records in batches for label in records[:, label_bytes - 1]), part)
+        parts += [records[:, label_bytes:] for records in batches]
     return pixels_listing(rows, partial(_pixels, parts))
 
 

@@ -19,9 +19,9 @@ WHITE = 16
 
 def package_folder() -> Iterator[Path]:
     """The folder of scikit-learn's bundled data sets, located without importing scikit-learn."""
-    found = find_spec("sklearn")
-    if found is not None and found.origin is not None:
-        yield Path(found.origin).parent / "datasets/data"
+    package = find_spec("sklearn")
+    if package is not None and package.origin is not None:
+        yield Path(package.origin).parent / "datasets/data"
 
 
 def read(place: Path) -> Listing:

@@ -24,10 +24,10 @@ def read(place: Path) -> Listing:
 
 
 def _numbers(file: Path, name: str) -> list[int]:
-    found = whole_numbers(read_mat(file).get(name))
-    if found is None:
+    numbers = whole_numbers(read_mat(file).get(name))
+    if numbers is None:
         raise UserError(f"{file}: no whole numbers '{name}' in it")
-    return found
+    return numbers
 
 
 DATASET = Dataset(

@@ -21,17 +21,17 @@ CHUNK = 1 << 20
 
 def idx_file(folder: Path, name: str) -> Path:
     """The file of that name, or the same with the suffix `.gz`."""
-    found = next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
-    if found is None:
+    existing = next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+    if existing is None:
         raise UserError(f"{folder}: contains neither {name} nor {name}.gz")
-    return found
+    return existing
 
 
 def idx_shape(path: Path) -> tuple[int, ...]:
     """Shape of the array in a complete file; a compressed file is read to its end to check its length."""
     with _opened(path) as (file, shape):
-        found = _count(file, prod(shape))
-    _check_count(path, shape, found)
+        count = _count(file, prod(shape))
+    _check_count(path, shape, count)
     return shape
 
 
@@ -62,12 +62,12 @@ def _count(file: BinaryIO, expected: int) -> int:
     """Number of values left in a file; for a compressed file, counting stops once there are more than expected."""
     if not isinstance(file, gzip.GzipFile):
         return os.fstat(file.fileno()).st_size - file.tell()
-    found = 0
-    while found <= expected and (chunk := file.read(CHUNK)):
-        found += len(chunk)
-    return found
+    count = 0
+    while count <= expected and (chunk := file.read(CHUNK)):
+        count += len(chunk)
+    return count
 
 
-def _check_count(path: Path, shape: tuple[int, ...], found: int) -> None:
-    if found != prod(shape):
-        raise UserError(f"{path}: {found:,} values, but its header says {' × '.join(map(str, shape))}")
+def _check_count(path: Path, shape: tuple[int, ...], count: int) -> None:
+    if count != prod(shape):
+        raise UserError(f"{path}: {count:,} values, but its header says {' × '.join(map(str, shape))}")

@@ -103,12 +103,14 @@ def check_classes(labels: Mapping[str, Collection[str]], where: str, remedy: str
         remedy: advice for a missing class.
         several: whether an image has several classes.
     """
-    classes = _class_names((label for of in labels.values() for label in of), several=several)
+    classes = _class_names((label for names in labels.values() for label in names), several=several)
     if len(classes) < 2:
         raise UserError(f"{where}: all images are of one class ({', '.join(classes)}); at least two are needed")
     if ALL in labels:
         return
-    shown = {split: [set(shown_classes(label)) if several else {label} for label in of] for split, of in labels.items()}
+    shown = {
+        split: [set(shown_classes(label)) if several else {label} for label in names] for split, names in labels.items()
+    }
     for split, word in SPLIT_WORDS.items():
         empty = sorted(set(classes).difference(*shown.get(split, [])))
         if empty:
@@ -166,13 +168,13 @@ def _not_whole(dataset: Dataset, fault: str) -> UserError:
 def _gap(dataset: Dataset, listing: Listing) -> str:
     """What a copy lacks; empty if it is complete."""
     if listing.missing:
-        of = len(listing.rows) + len(listing.missing)
-        return f"{len(listing.missing):,} of {of:,} images are missing or empty; the first is {listing.missing[0]}"
-    found = Counter(row.part for row in listing.rows)
+        total = len(listing.rows) + len(listing.missing)
+        return f"{len(listing.missing):,} of {total:,} images are missing or empty; the first is {listing.missing[0]}"
+    counts = Counter(row.part for row in listing.rows)
     for part, expected in dataset.parts.items():
-        if found[part] != expected:
+        if counts[part] != expected:
             word = "" if part == ALL else f"{SPLIT_WORDS[part]} "
-            return f"{found[part]:,} {word}images where {expected:,} are expected"
+            return f"{counts[part]:,} {word}images where {expected:,} are expected"
     classes = len(_class_names((row.label for row in listing.rows), several=dataset.multi_label))
     return "" if classes == dataset.classes else f"{classes:,} classes where {dataset.classes:,} are expected"
 

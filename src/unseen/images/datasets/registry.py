@@ -9,8 +9,8 @@ from unseen.plugins import plugins
 
 def find_datasets() -> dict[str, Dataset]:
     """Data sets by name, in the order of the paper's tables, followed by those that are not in the paper."""
-    found: list[Dataset] = plugins(__package__, "DATASET")
-    return {dataset.name: dataset for dataset in sorted(found, key=_order)}
+    datasets: list[Dataset] = plugins(__package__, "DATASET")
+    return {dataset.name: dataset for dataset in sorted(datasets, key=_order)}
 
 
 def _order(dataset: Dataset) -> tuple[int, int, str]:

@@ -22,11 +22,11 @@ def read(place: Path) -> Listing:
     for part in PARTS:
         marks = {name: _marks(place / LISTS / f"{name}_{part}.txt") for name in CLASSES}
         for (image,) in fields(place / LISTS / f"{part}.txt", 1, "the number of an image"):
-            of = {name: marks[name].get(image, "") for name in CLASSES}
-            unsaid = next((name for name, mark in of.items() if not mark), None)
+            image_marks = {name: marks[name].get(image, "") for name in CLASSES}
+            unsaid = next((name for name, mark in image_marks.items() if not mark), None)
             if unsaid:
                 raise UserError(f"{place / LISTS}: {unsaid}_{part}.txt does not contain image {image}")
-            shown, difficult = ([name for name in CLASSES if of[name] == mark] for mark in (SHOWN, DIFFICULT))
+            shown, difficult = ([name for name in CLASSES if image_marks[name] == mark] for mark in (SHOWN, DIFFICULT))
             rows.append(Row(f"JPEGImages/{image}.jpg", join_classes(shown, difficult), part))
     return files_listing(place, rows)
 

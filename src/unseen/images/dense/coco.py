@@ -43,7 +43,7 @@ def read_coco(annotations: Mapping[str, Path]) -> CocoBoxes:
     """
     tables = {split: _table(path) for split, path in annotations.items()}
     classes = _same_classes(tables, annotations)
-    images, files, found = list[tuple[str, str]](), list[str](), list[Objects]()
+    images, files, objects = list[tuple[str, str]](), list[str](), list[Objects]()
     for split, table in tables.items():
         numbers = {each["id"]: number for number, each in enumerate(table["categories"])}
         by_image: dict[Any, list[dict[str, Any]]] = {}
@@ -52,8 +52,8 @@ def read_coco(annotations: Mapping[str, Path]) -> CocoBoxes:
         for image in table["images"]:
             images.append((str(image["file_name"]), split))
             files.append(f"{annotations[split]}, image {image['file_name']}")
-            found.append(_objects(by_image.get(image["id"], ()), numbers, files[-1]))
-    return CocoBoxes(classes, tuple(images), tuple(files), tuple(found))
+            objects.append(_objects(by_image.get(image["id"], ()), numbers, files[-1]))
+    return CocoBoxes(classes, tuple(images), tuple(files), tuple(objects))
 
 
 def _table(path: Path) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _table(path: Path) -> dict[str, Any]:
 def _same_classes(tables: Mapping[str, dict[str, Any]], files: Mapping[str, Path]) -> tuple[str, ...]:
     names = {split: tuple(str(each["name"]) for each in table["categories"]) for split, table in tables.items()}
     first = next(iter(names))
-    other = next((split for split, of in names.items() if of != names[first]), None)
+    other = next((split for split, classes in names.items() if classes != names[first]), None)
     if other:
         raise UserError(f"{files[other]}: its categories differ from those of {files[first]}")
     return names[first]

@@ -103,17 +103,17 @@ class OpenDenseDataset:
     def labels(self, number: int) -> Labels:
         """The labels of an image, checked against its size and the classes; errors name the file."""
         where = self.reader.place(number)
-        found = self.reader.read(number)
+        labels = self.reader.read(number)
         try:
             size = image_size(self.source.read(number))
         except UserError as error:
             raise UserError(f"{self.source.entries[number].id}: {error}") from None
-        if isinstance(found, Objects):
-            wrong = found.classes[(found.classes < 0) | (found.classes >= len(self.dataset.classes))]
+        if isinstance(labels, Objects):
+            wrong = labels.classes[(labels.classes < 0) | (labels.classes >= len(self.dataset.classes))]
             if len(wrong):
                 raise UserError(f"{where}: the class {wrong[0]} is none of {len(self.dataset.classes)}")
-            return checked_objects(found, size, where)
-        return checked_map(self.dataset.kind, found, size, len(self.dataset.classes), where)
+            return checked_objects(labels, size, where)
+        return checked_map(self.dataset.kind, labels, size, len(self.dataset.classes), where)
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,14 @@ def survey_labels(opened: OpenDenseDataset) -> LabelSurvey:
     digest, damaged = hashlib.sha256(), dict[str, list[Damaged]]()
     for number, split in enumerate(opened.manifest.splits):
         try:
-            found = opened.labels(number)
+            labels = opened.labels(number)
         except UserError as error:
             digest.update(f"{number}: {str(error).removeprefix(opened.reader.place(number))}\n".encode())
             damaged.setdefault(split, []).append(Damaged(opened.source.entries[number].id, str(error)))
             continue
-        arrays = (found.boxes, found.classes, found.ignored, found.crowd) if isinstance(found, Objects) else (found,)
+        arrays = (
+            (labels.boxes, labels.classes, labels.ignored, labels.crowd) if isinstance(labels, Objects) else (labels,)
+        )
         for array in arrays:
             digest.update(f"{array.dtype} {array.shape}\n".encode() + np.ascontiguousarray(array).tobytes())
     return LabelSurvey(digest.hexdigest(), damaged)
@@ -181,9 +183,9 @@ def _gap(dataset: DenseDataset, listing: DenseListing) -> str:
     if listing.missing:
         every = len(listing.parts) + len(listing.missing)
         return f"{len(listing.missing):,} of {every:,} images lack a file; the first is {listing.missing[0]}"
-    found = Counter(listing.parts)
-    wrong = next((split for split, count in dataset.counts.items() if found[split] != count), None)
+    counts = Counter(listing.parts)
+    wrong = next((split for split, count in dataset.counts.items() if counts[split] != count), None)
     if wrong is not None:
-        return f"{found[wrong]:,} {SPLIT_WORDS[wrong]} images where {dataset.counts[wrong]:,} are expected"
-    empty = next((word for split, word in SPLIT_WORDS.items() if not found[split]), None)
+        return f"{counts[wrong]:,} {SPLIT_WORDS[wrong]} images where {dataset.counts[wrong]:,} are expected"
+    empty = next((word for split, word in SPLIT_WORDS.items() if not counts[split]), None)
     return f"no {empty} images" if empty else ""

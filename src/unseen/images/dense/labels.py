@@ -52,8 +52,8 @@ class Objects:
     @cached_property
     def areas(self) -> Floats:
         """(n,) areas in square pixels."""
-        found: Floats = np.prod(self.boxes[:, 2:] - self.boxes[:, :2], axis=1)
-        return found
+        areas: Floats = np.prod(self.boxes[:, 2:] - self.boxes[:, :2], axis=1)
+        return areas
 
 
 Map = NDArray[np.uint8] | NDArray[np.float32]
@@ -61,7 +61,7 @@ Map = NDArray[np.uint8] | NDArray[np.float32]
 Labels = Objects | Map
 
 
-def checked_objects(found: Objects, size: tuple[int, int], where: str) -> Objects:
+def checked_objects(objects: Objects, size: tuple[int, int], where: str) -> Objects:
     """The objects, with boxes clipped to the image.
 
     Args:
@@ -70,17 +70,17 @@ def checked_objects(found: Objects, size: tuple[int, int], where: str) -> Object
     """
     width, height = size
     limits = np.array([width, height, width, height], dtype=np.float64)
-    if not np.isfinite(found.boxes).all():
+    if not np.isfinite(objects.boxes).all():
         raise UserError(f"{where}: a box has a coordinate that is not a number")
-    empty = np.flatnonzero((found.boxes[:, 2:] <= found.boxes[:, :2]).any(axis=1))
+    empty = np.flatnonzero((objects.boxes[:, 2:] <= objects.boxes[:, :2]).any(axis=1))
     if len(empty):
-        raise UserError(f"{where}: box {empty[0] + 1} ({_text(found.boxes[empty[0]])}) has no area")
-    outside = np.flatnonzero(((found.boxes < -SLACK) | (found.boxes > limits + SLACK)).any(axis=1))
+        raise UserError(f"{where}: box {empty[0] + 1} ({_text(objects.boxes[empty[0]])}) has no area")
+    outside = np.flatnonzero(((objects.boxes < -SLACK) | (objects.boxes > limits + SLACK)).any(axis=1))
     if len(outside):
-        box = _text(found.boxes[outside[0]])
+        box = _text(objects.boxes[outside[0]])
         raise UserError(f"{where}: box {outside[0] + 1} ({box}) lies outside the image of {width} × {height} pixels")
-    boxes = np.clip(found.boxes, 0, limits)
-    return Objects(boxes, found.classes, found.ignored, found.crowd)
+    boxes = np.clip(objects.boxes, 0, limits)
+    return Objects(boxes, objects.classes, objects.ignored, objects.crowd)
 
 
 def checked_map(kind: Kind, values: Map, size: tuple[int, int], classes: int, where: str) -> Map:

@@ -39,10 +39,10 @@ def unit_normals(colours: NDArray[np.uint8], known: NDArray[np.bool_]) -> NDArra
     """(h, w, 3) unit normals from colours (0 is −1, 255 is 1); zero vectors where the normal is unknown."""
     vectors = colours.astype(np.float32) / 127.5 - 1
     lengths = np.linalg.norm(vectors, axis=2, keepdims=True)
-    found: NDArray[np.float32] = np.divide(
+    normals: NDArray[np.float32] = np.divide(
         vectors, lengths, out=np.zeros_like(vectors), where=known[..., None] & (lengths > 0)
     )
-    return found
+    return normals
 
 
 def read_millimetres(path: Path) -> NDArray[np.float32]:

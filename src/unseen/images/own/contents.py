@@ -69,32 +69,32 @@ def digests(source: ImageSource, numbers: Sequence[int], track: Track = untracke
         read = (each for block in blocks for each in pool.map(digest, block))
         known.update(track(read, "images read", len(left)))
     if left:
-        found = {path: (stamps[number], known[number]) for number, path in paths.items() if number in stamps}
-        write_kept(paths, {**kept, **found})
+        entries = {path: (stamps[number], known[number]) for number, path in paths.items() if number in stamps}
+        write_kept(paths, {**kept, **entries})
     return {number: known[number] for number in numbers}
 
 
-def contents_hash(found: Mapping[int, bytes]) -> str:
+def contents_hash(by_number: Mapping[int, bytes]) -> str:
     """SHA-256 over all images, in order."""
-    return hashlib.sha256(b"".join(found.values())).hexdigest()
+    return hashlib.sha256(b"".join(by_number.values())).hexdigest()
 
 
 def shared_images(
-    found: Mapping[int, bytes], ids: Sequence[str], splits: Sequence[str], first: str, second: str
+    by_number: Mapping[int, bytes], ids: Sequence[str], splits: Sequence[str], first: str, second: str
 ) -> SharedImages:
     """The images of one split that also occur in another.
 
     Args:
-        found: digest by index of an image.
+        by_number: digest by index of an image.
         ids, splits: of all images.
     """
     known: dict[bytes, int] = {}
-    for number, digest in found.items():
+    for number, digest in by_number.items():
         if splits[number] == first:
             known.setdefault(digest, number)
     pairs = [
         (ids[known[digest]], ids[number])
-        for number, digest in found.items()
+        for number, digest in by_number.items()
         if splits[number] == second and digest in known
     ]
     return SharedImages(first, second, pairs)

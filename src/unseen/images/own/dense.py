@@ -21,7 +21,7 @@ from unseen.images.own.contents import Track, contents_hash, digests, shared_ima
 from unseen.images.own.description import Description, Task
 from unseen.images.own.survey import GET, Survey, leaked, missing_problem
 from unseen.images.source import ImageSource
-from unseen.images.tars import is_image
+from unseen.images.tars.archive import is_image
 from unseen.words import counted
 
 KINDS: dict[Task, Kind] = {"segmentation": "classes", "detection": "boxes", "normals": "normals", "depth": "depth"}
@@ -68,8 +68,8 @@ def survey_dense(description: Description, track: Track = untracked) -> Survey[O
     source = joined_images(parts)
     splits = [split for split, names in files.images.items() for _ in names]
     hashes = digests(source, range(len(splits)), track)
-    found = shared_images(hashes, [entry.id for entry in source.entries], splits, "train", "test")
-    problems += leaked(description, [found])
+    repeated = shared_images(hashes, [entry.id for entry in source.entries], splits, "train", "test")
+    problems += leaked(description, [repeated])
     opened = None
     if not problems:
         manifest, table = Manifest(source.entries, splits, contents=contents_hash(hashes)), description.table
@@ -84,10 +84,10 @@ def survey_dense(description: Description, track: Track = untracked) -> Survey[O
             licence=table.licence,
             citation=table.citation,
             content=hashlib.sha256(f"{manifest.content_hash} {files.labels_hash}".encode()).hexdigest(),
-            shared=len(found.pairs),
+            shared=len(repeated.pairs),
         )
         opened = OpenDenseDataset(dataset, source, manifest, files.reader)
-    shared = [found] if found.pairs else []
+    shared = [repeated] if repeated.pairs else []
     return Survey(description, opened, Counter(splits), {}, files.missing, shared, problems)
 
 
@@ -101,19 +101,19 @@ def open_own_dense(description: Description, track: Track = untracked) -> OpenDe
 def _boxes(description: Description) -> _Files:
     tables = description.splits
     files = {split: description.path(table.annotations or "") for split, table in tables.items()}
-    found = read_coco(files)
+    annotations = read_coco(files)
     named = description.classes()
-    if named and {*named} != {*found.classes}:
-        odd = min({*named} ^ {*found.classes})
+    if named and {*named} != {*annotations.classes}:
+        odd = min({*named} ^ {*annotations.classes})
         raise UserError(f"{description.place}, classes: {odd} is not in both the list and the annotations")
     kept, missing = dict[str, list[str]](), list[str]()
     for split, table in tables.items():
         folder = description.path(table.images)
-        names = [name for name, part in found.images if part == split]
+        names = [name for name, part in annotations.images if part == split]
         listing = files_listing(folder, [Row(name, IMAGE, split) for name in names])
         missing += [str(folder / name) for name in listing.missing]
         kept[split] = [row.id for row in listing.rows]
-    return _Files(found.classes, kept, missing, len(found.images), list(files.values()), found)
+    return _Files(annotations.classes, kept, missing, len(annotations.images), list(files.values()), annotations)
 
 
 def _maps(description: Description) -> _Files:
@@ -155,18 +155,18 @@ def _source(description: Description, split: str, names: Sequence[str]) -> Image
 
 def damaged_labels(opened: OpenDenseDataset) -> list[str]:
     """Sentences on unusable labels; their images are left out."""
-    found = []
+    sentences = []
     for split, damaged in survey_labels(opened).damaged.items():
         images = counted(len(damaged), f"{SPLIT_WORDS[split]} image")
-        found.append(f"{images} with damaged labels: {names_of([each.reason for each in damaged])}")
-    return found
+        sentences.append(f"{images} with damaged labels: {names_of([each.reason for each in damaged])}")
+    return sentences
 
 
 def label_counts(opened: OpenDenseDataset) -> dict[str, dict[str, int]]:
     """Split → class → number of boxes, or of maps that show the class; damaged labels are not counted."""
     classes = opened.dataset.classes
     counts = {split: dict.fromkeys(classes, 0) for split in SPLIT_WORDS} if classes else {}
-    damaged = {each.id for of in survey_labels(opened).damaged.values() for each in of}
+    damaged = {each.id for images in survey_labels(opened).damaged.values() for each in images}
     for number, split in enumerate(opened.manifest.splits) if classes else ():
         if opened.manifest.entries[number].id in damaged:
             continue

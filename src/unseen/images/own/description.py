@@ -156,28 +156,28 @@ def is_own(word: "str | PathLike[str]") -> bool:
 def describe(place: Path) -> Description:
     """Read the description from a file or a folder; names already in use and missing splits are refused."""
     if place.is_dir():
-        found = Description(place, place / "any", _of_folder(place))  # paths are relative to a file in the folder
+        description = Description(place, place / "any", _of_folder(place))  # paths are relative to a file in the folder
     elif place.suffix.lower() == SUFFIX:
-        found = Description(place, place, read_toml(place, OwnTable))
+        description = Description(place, place, read_toml(place, OwnTable))
     elif place.is_file():
         raise UserError(f"{place}: not a .toml file or a folder; {EXPECTED}")
     else:
         raise UserError(f"{place}: no such file or folder; {EXPECTED}")
-    _check_name(found)
-    _check_splits(found)
-    return found
+    _check_name(description)
+    _check_splits(description)
+    return description
 
 
 def describe_all(places: Iterable[Path]) -> list[Description]:
     """Descriptions of several data sets; two with the same name are refused."""
-    found: dict[str, Description] = {}
+    by_name: dict[str, Description] = {}
     for place in places:
         each = describe(place)
-        if each.table.name in found:
-            other = found[each.table.name].place
+        if each.table.name in by_name:
+            other = by_name[each.table.name].place
             raise UserError(f"{each.place} and {other}: two data sets are named '{each.table.name}'; rename one")
-        found[each.table.name] = each
-    return list(found.values())
+        by_name[each.table.name] = each
+    return list(by_name.values())
 
 
 def refuse_same_names(names: Iterable[str]) -> None:
@@ -204,49 +204,53 @@ def _of_folder(folder: Path) -> OwnTable:
     if not there["train"] and not there["test"]:
         unsplit = "; for unsplit images, use [all] in a .toml file"
         raise UserError(f"{folder}: contains neither train nor test; {EXPECTED}{unsplit}")
-    found = {split: SplitTable(words[0]) for split, words in there.items() if words}
-    return OwnTable(name, train=found.get("train"), val=found.get("val"), test=found.get("test"))
+    tables = {split: SplitTable(words[0]) for split, words in there.items() if words}
+    return OwnTable(name, train=tables.get("train"), val=tables.get("val"), test=tables.get("test"))
 
 
-def _check_name(found: Description) -> None:
-    name = found.table.name
+def _check_name(description: Description) -> None:
+    name = description.table.name
     if not is_plain_name(name) or not name.isprintable() or name.startswith(".") or name != name.strip():
-        raise UserError(f"{found.place}: {name!a} cannot be the name of a data set, since it is used for folder names")
+        raise UserError(
+            f"{description.place}: {name!a} cannot be the name of a data set, since it is used for folder names"
+        )
     if name in DATASETS or name in dense_datasets() or name == RESERVED:
-        how = "rename the folder, or give a .toml file" if found.place.is_dir() else "choose another"
-        raise UserError(f"{found.place}: '{name}' is the name of another data set; {how}")
+        how = "rename the folder, or give a .toml file" if description.place.is_dir() else "choose another"
+        raise UserError(f"{description.place}: '{name}' is the name of another data set; {how}")
 
 
-def _check_splits(found: Description) -> None:
-    splits, table = found.splits, found.table
+def _check_splits(description: Description) -> None:
+    splits, table = description.splits, description.table
     if table.task != "classification":
         extra = next((split for split in ("val", "all") if split in splits), None)
         if extra:
             raise UserError(
-                f"{found.place}: [{extra}] is for classification only; {table.task} uses [train] and [test]"
+                f"{description.place}: [{extra}] is for classification only; {table.task} uses [train] and [test]"
             )
         if table.metric != "top1":
-            raise UserError(f"{found.place}: metric is for classification only; {table.task} has its own scores")
+            raise UserError(f"{description.place}: metric is for classification only; {table.task} has its own scores")
     if "all" in splits and len(splits) > 1:
-        raise UserError(f"{found.place}: [all] is for unsplit images; remove it, or the other splits")
+        raise UserError(f"{description.place}: [all] is for unsplit images; remove it, or the other splits")
     if table.draw_splits and "all" not in splits:
-        raise UserError(f"{found.place}: draw_splits is only for unsplit images ([all])")
-    if found.several and "val" not in splits:
-        raise UserError(f"{found.place}: images with several classes need given splits: [train], [val] and [test]")
+        raise UserError(f"{description.place}: draw_splits is only for unsplit images ([all])")
+    if description.several and "val" not in splits:
+        raise UserError(
+            f"{description.place}: images with several classes need given splits: [train], [val] and [test]"
+        )
     lacking = [] if "all" in splits else [split for split in ("train", "test") if split not in splits]
     if lacking:
-        if found.place.is_dir():
+        if description.place.is_dir():
             tested = f"; to test on {table.val.images}, use a .toml file" if table.val and table.train else ""
-            raise UserError(f"{found.place}: contains no folder {' or '.join(lacking)}{tested}; {EXPECTED}")
+            raise UserError(f"{description.place}: contains no folder {' or '.join(lacking)}{tested}; {EXPECTED}")
         words = " and ".join(f"[{split}]" for split in lacking)
         others = ", or [all] for unsplit images" if table.task == "classification" else ""
-        raise UserError(f"{found.place}: {words} is missing; a data set has [train] and [test]{others}")
+        raise UserError(f"{description.place}: {words} is missing; a data set has [train] and [test]{others}")
     for split, each in splits.items():
         dense = table.task != "classification"
         if dense and each.annotations is None:
             what = "the file in COCO's form" if table.task == "detection" else "the folder of maps"
-            raise UserError(f"{found.place}, [{split}]: the key 'annotations' is missing; give {what}")
+            raise UserError(f"{description.place}, [{split}]: the key 'annotations' is missing; give {what}")
         wrong = ("root", "split", "image", "label") if dense else ("annotations",)
         given = next((name for name in wrong if getattr(each, name) is not None), None)
         if given:
-            raise UserError(f"{found.place}, [{split}]: the key '{given}' is not used by the task {table.task}")
+            raise UserError(f"{description.place}, [{split}]: the key '{given}' is not used by the task {table.task}")

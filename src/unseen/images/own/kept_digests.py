@@ -38,22 +38,22 @@ def file_paths(source: ImageSource, numbers: Sequence[int]) -> dict[int, str]:
         return {number: os.path.abspath(source.root / source.entries[number].id) for number in numbers}  # noqa: PTH100
     if not isinstance(source, JoinedImages):
         return {}
-    found: dict[int, str] = {}
+    paths: dict[int, str] = {}
     ends = [*source.starts[1:], len(source.entries)]
     for part, start, end in zip(source.parts, source.starts, ends, strict=True):
         inside = [number - start for number in numbers if start <= number < end]
-        found |= {start + number: path for number, path in file_paths(part, inside).items()}
-    return found
+        paths |= {start + number: path for number, path in file_paths(part, inside).items()}
+    return paths
 
 
 def stamps_of(paths: Mapping[int, str]) -> dict[int, Stamp]:
     """The stamps by which changes of files are detected; a file that cannot be accessed has none."""
-    found: dict[int, Stamp] = {}
+    stamps: dict[int, Stamp] = {}
     for number, path in paths.items():
         with suppress(OSError):
             state = os.stat(path)  # noqa: PTH116 - there may be millions
-            found[number] = state.st_size, state.st_mtime_ns, state.st_ctime_ns
-    return found
+            stamps[number] = state.st_size, state.st_mtime_ns, state.st_ctime_ns
+    return stamps
 
 
 def read_kept(paths: Mapping[int, str]) -> Kept:
@@ -66,7 +66,7 @@ def read_kept(paths: Mapping[int, str]) -> Kept:
         names, digests = arrays["paths"].tobytes().decode().split("\0"), arrays["digests"].tobytes()
         stamps = [(int(size), int(changed), int(touched)) for size, changed, touched in arrays["stamps"].tolist()]
         parts = [digests[start : start + DIGEST] for start in range(0, len(digests), DIGEST)]
-        return {name: (of, part) for name, of, part in zip(names, stamps, parts, strict=True)}
+        return {name: (stamp, part) for name, stamp, part in zip(names, stamps, parts, strict=True)}
     return {}
 
 

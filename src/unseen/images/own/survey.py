@@ -60,10 +60,10 @@ def survey_dataset(description: Description, *, seed: int = 0, track: Track = un
     """
     parts = {split: open_split(description, split, table) for split, table in description.splits.items()}
     named, several = description.classes(), description.several
-    found = labels_of(parts.values())
-    source = joined_images(parts, naming(named, found))
+    labels = labels_of(parts.values())
+    source = joined_images(parts, naming(named, labels))
     rows = [Row(entry.id, entry.label, entry.id.partition("/")[0]) for entry in source.entries]
-    classes = named or all_classes(parts, found, several=several)
+    classes = named or all_classes(parts, labels, several=several)
     missing = {f"{split}/{id_}": path for split, part in parts.items() for id_, path in missing_files(part).items()}
     problems = missing_problem([*missing.values()], len(rows), advice=ROOT_ADVICE)
     problems += _unknown_labels(rows, classes, several=several)
@@ -114,10 +114,13 @@ def missing_problem(missing: Sequence[str], files: int, what: str = "image files
 
 def leaked(description: Description, shared: Sequence[SharedImages]) -> list[str]:
     """Sentences on test images that are also training or validation images, unless that is allowed."""
-    found = [each.sentence for each in shared if each.second == "test" and each.pairs]
-    if not found or description.table.allow_duplicates:
+    sentences = [each.sentence for each in shared if each.second == "test" and each.pairs]
+    if not sentences or description.table.allow_duplicates:
         return []
-    return [*found[:-1], f"{found[-1]}; remove such images, or allow them in a .toml file (allow_duplicates = true)"]
+    return [
+        *sentences[:-1],
+        f"{sentences[-1]}; remove such images, or allow them in a .toml file (allow_duplicates = true)",
+    ]
 
 
 def _unknown_labels(rows: Sequence[Row], classes: Sequence[str], *, several: bool) -> list[str]:
@@ -167,8 +170,8 @@ def _shared(hashes: Mapping[int, bytes], rows: Sequence[Row], validation: Valida
     ids = [row.id for row in rows]
     splits = ["train" if (row.part, validation) == ("val", "fifth") else row.part for row in rows]
     pairs = [("train", "val"), ("train", "test"), ("val", "test")]
-    found = [shared_images(hashes, ids, splits, first, second) for first, second in pairs]
-    return [each for each in found if each.pairs]
+    shared = [shared_images(hashes, ids, splits, first, second) for first, second in pairs]
+    return [each for each in shared if each.pairs]
 
 
 def _counts(rows: Sequence[Row], classes: Sequence[str], *, several: bool) -> dict[str, dict[str, int]]:

@@ -94,8 +94,8 @@ def _sampled(pixels: Pixels, y: Pixels, x: Pixels) -> Pixels:
     height, width = pixels.shape[:2]
     grid = np.stack([(2 * x + 1) / width - 1, (2 * y + 1) / height - 1], axis=-1)
     planes = _planes(pixels).transpose(0, 1)
-    found = grid_sample(planes, torch.from_numpy(grid).float()[None], padding_mode="reflection", align_corners=False)
-    return _images(found.transpose(0, 1))
+    sampled = grid_sample(planes, torch.from_numpy(grid).float()[None], padding_mode="reflection", align_corners=False)
+    return _images(sampled.transpose(0, 1))
 
 
 def _smoothed(planes: "Tensor", deviation: float) -> "Tensor":

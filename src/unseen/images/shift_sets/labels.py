@@ -52,8 +52,8 @@ def labelled_folders(
     return Listing(rows, lambda: FileImages(place, entries, source.about))
 
 
-def refuse_unknown(place: Path, found: Collection[str], known: Collection[str], called: str) -> None:
+def refuse_unknown(place: Path, names: Collection[str], known: Collection[str], called: str) -> None:
     """Refuse an unexpected folder name, which indicates another layout or another data set."""
-    odd = sorted(set(found) - set(known))
+    odd = sorted(set(names) - set(known))
     if odd:
         raise UserError(f"{place}: unexpected folder {odd[0]}; folders are named by {called}")

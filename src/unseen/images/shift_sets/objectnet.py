@@ -81,12 +81,12 @@ def _synsets(text: str, path: Path) -> str:
 def _synset(names: str, path: Path) -> str:
     net = wordnet()
     wanted = {name.strip().lower().replace(" ", "_") for name in names.split(",")}
-    found = [
+    matches = [
         wnid for wnid in imagenet_classes() if wanted <= {lemma.lower() for lemma in net.lemmas(net.position[wnid])}
     ]
-    if len(found) != 1:
-        raise UserError(f"{path}: '{names}' names {len(found) or 'no'} classes of ImageNet-1K, not one")
-    return found[0]
+    if len(matches) != 1:
+        raise UserError(f"{path}: '{names}' names {len(matches) or 'no'} classes of ImageNet-1K, not one")
+    return matches[0]
 
 
 SETS = (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError, did_you_mean, names_of
-from unseen.images.captions import TEST_SET_FILE
+from unseen.images.captions.labelling import TEST_SET_FILE
 from unseen.images.chosen import choose_images
 from unseen.images.datasets.listing import Listing, Row
 from unseen.images.image_tables import CAPTION_COLUMNS, table_listing
@@ -70,23 +70,23 @@ class OwnSet:
 def own_set(place: str | PathLike[str] | OwnSet) -> OwnSet:
     """The test set at a place, with a name."""
     if isinstance(place, OwnSet):
-        found = place
+        own = place
     else:
         path = Path(place)
         file = path / TEST_SET_FILE if (path / TEST_SET_FILE).is_file() else path
-        found = _read(file) if file.suffix == ".toml" else OwnSet(path)
-        if not found.name and file.name == TEST_SET_FILE:
-            found = replace(found, name=file.absolute().parent.name)
-        elif not found.name and file.suffix == ".toml":
-            found = replace(found, name=file.stem)
-    images = Path(found.images).absolute()
-    name = found.name or (images.stem if images.suffix.lower() in LIST_SUFFIXES else images.name)
+        own = _read(file) if file.suffix == ".toml" else OwnSet(path)
+        if not own.name and file.name == TEST_SET_FILE:
+            own = replace(own, name=file.absolute().parent.name)
+        elif not own.name and file.suffix == ".toml":
+            own = replace(own, name=file.stem)
+    images = Path(own.images).absolute()
+    name = own.name or (images.stem if images.suffix.lower() in LIST_SUFFIXES else images.name)
     if not name or not name.isprintable() or "/" in name or name.startswith(".") or name in RESERVED:
         raise UserError(
             f"a test set cannot be named {name!r}, since the name is used for files and for a table column; choose "
             "another (name, in a TOML file)"
         )
-    return replace(found, name=name)
+    return replace(own, name=name)
 
 
 def open_own(place: str | PathLike[str] | OwnSet, *, partial: bool = False) -> OpenSet:
@@ -132,7 +132,7 @@ def refuse_same_names(sets: Sequence[OpenSet], known: Collection[str]) -> None:
 
 def _read(file: Path) -> OwnSet:
     """The test set that a TOML file describes; names of class lists and mappings of the package are kept."""
-    found = read_toml(file, OwnSet)
+    own = read_toml(file, OwnSet)
 
     def place(text: "str | PathLike[str] | None", known: Sequence[str] = ()) -> Any:
         if text is None or text in known or fspath(text).startswith(PREFIX):
@@ -140,11 +140,11 @@ def _read(file: Path) -> OwnSet:
         return beside(file, fspath(text))
 
     return replace(
-        found,
-        images=place(found.images),
-        root=place(found.root),
-        classes=place(found.classes, CLASS_LISTS),
-        mapping=place(found.mapping, (CIFAR_10,)),
+        own,
+        images=place(own.images),
+        root=place(own.root),
+        classes=place(own.classes, CLASS_LISTS),
+        mapping=place(own.mapping, (CIFAR_10,)),
     )
 
 
@@ -171,9 +171,9 @@ def mapped_rows(own: OwnSet, rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[
     """Rows with the classes that a mapping assigns to their labels, and notices about rows left out."""
     if own.mapping is None:
         return rows, ()
-    of: Mapping[str, str] = choose_mapping(str(own.mapping)).of
-    kept = [row._replace(label=of[row.label]) for row in rows if row.label in of]
-    lost = Counter(row.label for row in rows if row.label not in of)
+    class_of: Mapping[str, str] = choose_mapping(str(own.mapping)).of
+    kept = [row._replace(label=class_of[row.label]) for row in rows if row.label in class_of]
+    lost = Counter(row.label for row in rows if row.label not in class_of)
     if not kept:
         raise UserError(f"{own.name}: the mapping {own.mapping} has none of its labels, such as {rows[0].label}")
     if not lost:

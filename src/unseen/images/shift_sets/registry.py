@@ -12,8 +12,8 @@ from unseen.plugins import plugins
 
 def find_shift_sets() -> dict[str, ShiftSet]:
     """Test sets by name: those with ImageNet's classes first, and ID test sets before their shifts."""
-    found: list[tuple[ShiftSet, ...]] = plugins(__package__, "SETS")
-    return {each.name: each for sets in sorted(found, key=_order) for each in sets}
+    groups: list[tuple[ShiftSet, ...]] = plugins(__package__, "SETS")
+    return {each.name: each for sets in sorted(groups, key=_order) for each in sets}
 
 
 def _order(sets: Sequence[ShiftSet]) -> tuple[int, bool, str]:
@@ -27,7 +27,7 @@ def get_sets(names: Sequence[str]) -> tuple[ShiftSet, ...]:
     """Test sets by name, or several at once by a pattern such as `imagenet-c.*.3_on-disk`."""
     chosen: dict[str, ShiftSet] = {}
     for name in names:
-        matching = {known: found for known, found in SHIFT_SETS.items() if fnmatchcase(known, name)}
+        matching = {known: shift_set for known, shift_set in SHIFT_SETS.items() if fnmatchcase(known, name)}
         if not matching:
             hint = did_you_mean(name, SHIFT_SETS) or "; see unseen ls shift-sets"
             raise UserError(f"no test set '{name}'{hint}")
@@ -40,14 +40,18 @@ def sets_below(root: Path) -> tuple[ShiftSet, ...]:
     if not root.is_dir():
         raise UserError(f"{root}: no such folder; give the folder that contains all test sets")
     made = "_in-memory"
-    return tuple(found for found in SHIFT_SETS.values() if not found.name.endswith(made) and _is_below(found, root))
+    return tuple(
+        shift_set
+        for shift_set in SHIFT_SETS.values()
+        if not shift_set.name.endswith(made) and _is_below(shift_set, root)
+    )
 
 
-def _is_below(found: ShiftSet, root: Path) -> bool:
+def _is_below(shift_set: ShiftSet, root: Path) -> bool:
     """Whether a layout's files are below the folder itself; data sets that come with packages must be requested by
     name.
     """
-    return any(_holds(root / layout.folder, layout.files) for layout in found.layouts)
+    return any(_holds(root / layout.folder, layout.files) for layout in shift_set.layouts)
 
 
 def _holds(place: Path, files: Sequence[str]) -> bool:

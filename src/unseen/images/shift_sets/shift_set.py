@@ -84,11 +84,11 @@ def open_set(shift_set: ShiftSet, root: Path, *, partial: bool = False) -> OpenS
 
 
 def _list(shift_set: ShiftSet, root: Path) -> Listing:
-    found = shift_set.find(root)
-    if found is None:
+    located = shift_set.find(root)
+    if located is None:
         folders = " or ".join(layout.folder for layout in shift_set.layouts)
         raise UserError(f"{shift_set.name}: expected {folders} below {root}; to get it: {shift_set.get}")
-    layout, place = found
+    layout, place = located
     absent = next((name for name in layout.files if not (place / name).exists()), None)
     if absent is not None:
         raise UserError(f"{shift_set.name}: {place} has no {absent}; expected {', '.join(layout.files)}")

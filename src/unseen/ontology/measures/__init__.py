@@ -1,4 +1,4 @@
-"""Semantic similarities, one file each: a module here that defines `MEASURE` is a measure, known by its name."""
+"""Semantic similarities, one file each: every module here that defines `MEASURE` is a measure, found by its name."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,12 +12,12 @@ from unseen.plugins import plugins
 @cache
 def all_measures() -> dict[str, Measure]:
     """Every measure by name, in alphabetical order."""
-    found: list[Measure] = plugins(__name__, "MEASURE")
-    return {measure.name: measure for measure in sorted(found, key=lambda measure: measure.name)}
+    measures: list[Measure] = plugins(__name__, "MEASURE")
+    return {measure.name: measure for measure in sorted(measures, key=lambda measure: measure.name)}
 
 
 def get_measure(name: str) -> Measure:
-    """The measure of that name; an unknown one is a user's error."""
+    """The measure of that name; an unknown name is a user error."""
     return look_up(all_measures(), name, "measure")
 
 

@@ -8,7 +8,7 @@ from unseen.ontology.taxonomy import Ints
 
 
 def cosine(space: Space, rows: Ints, columns: Ints) -> Floats:
-    """⟨u, v⟩ / (‖u‖·‖v‖), in [−1, 1]; 0 where a vector is zero (a concept none of whose words is known)."""
+    """⟨u, v⟩ / (‖u‖·‖v‖), in [−1, 1]; 0 if a vector is zero (a concept without known words)."""
 
     def directions(nodes: Ints) -> Floats:
         vectors = space.vectors[nodes].astype(np.float64)

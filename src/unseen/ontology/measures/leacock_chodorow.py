@@ -10,7 +10,7 @@ from unseen.ontology.taxonomy import Ints
 
 
 def leacock_chodorow(space: Space, rows: Ints, columns: Ints) -> Floats:
-    """−ln((1 + d) / 2D), d the edges on the shortest path and D the taxonomy's depth in edges (19 for WordNet)."""
+    """−ln((1 + d) / 2D), with d the edges on the shortest path and D the taxonomy's depth in edges (19 for WordNet)."""
     deepest = int(space.taxonomy.depth.max())
     if deepest == 0:
         raise UserError("Leacock-Chodorow needs a taxonomy with at least one edge")

@@ -10,7 +10,7 @@ from unseen.ontology.taxonomy import Ints
 def lin(space: Space, rows: Ints, columns: Ints) -> Floats:
     """2·IC(LCS) / (IC(a) + IC(b)), in [0, 1].
 
-    A concept that never occurs (infinite IC) is similar to itself alone; the root, whose IC is 0, likewise.
+    A concept that never occurs (infinite IC) is similar only to itself; the same holds for the root, whose IC is 0.
     """
     content = space.information
     total = content[rows][:, None] + content[columns][None, :]

@@ -9,7 +9,7 @@ from unseen.ontology.taxonomy import Ints
 
 
 def path(space: Space, rows: Ints, columns: Ints) -> Floats:
-    """1 / (1 + d), d the edges on the shortest path from a up to a common ancestor and down to b; in (0, 1]."""
+    """1 / (1 + d), with d the edges on the shortest path from a up to a common ancestor and down to b; in (0, 1]."""
     return 1.0 / (1.0 + shortest_paths(space.taxonomy, rows, columns).astype(np.float64))
 
 

@@ -8,7 +8,7 @@ from unseen.ontology.taxonomy import Ints
 
 
 def resnik(space: Space, rows: Ints, columns: Ints) -> Floats:
-    """IC(LCS), in nats, from 0 upwards; 0 where no occurrence of the LCS was counted, as nothing is known then."""
+    """IC(LCS), in nats, from 0 upwards; 0 if the LCS has no occurrences, since nothing is known then."""
     value = space.information[space.lowest_common(rows, columns)]
     return np.where(np.isfinite(value), value, 0.0)
 

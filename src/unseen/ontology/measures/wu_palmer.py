@@ -11,9 +11,9 @@ from unseen.ontology.taxonomy import Ints
 def wu_palmer(space: Space, rows: Ints, columns: Ints) -> Floats:
     """2·D / (2·D + d(a, LCS) + d(b, LCS)), with D the nodes on the longest path from the LCS to the root; in (0, 1].
 
-    As NLTK has it: the LCS is the common ancestor whose shortest path to the root is longest, ties by name unless a
-    itself is among them (so the value for (a, b) and for (b, a) may differ under multiple inheritance), whatever
-    the space's own rule; d is the shortest path, which may pass above the LCS.
+    As in NLTK, regardless of the space's own rule, the LCS is the common ancestor whose shortest path to the root is
+    longest, with ties broken by name unless a itself is among them (so the values for (a, b) and (b, a) may differ
+    under multiple inheritance); d is the shortest path, which may pass above the LCS.
     """
     taxonomy = space.taxonomy
     lowest = lowest_common_ancestors(taxonomy, rows, columns, order_by_depth(taxonomy, taxonomy.min_depth))

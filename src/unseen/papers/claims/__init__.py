@@ -1,4 +1,4 @@
-"""What two papers conclude from their tables, and whether the tables say so."""
+"""The conclusions of two papers, and whether their tables support them."""
 
 from unseen.papers.claims.claim import Claim, Finding, Verdict
 from unseen.papers.claims.printed import Printed, printed

@@ -1,4 +1,4 @@
-"""A claim of a paper, the verdict on it, and the rule by which verdicts are given."""
+"""A claim of a paper, the verdict on it, and the rule for verdicts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Verdict = Literal["holds", "holds with exceptions", "not what the tables say", "
 
 @dataclass(frozen=True)
 class Finding:
-    """A verdict and the numbers that led to it."""
+    """A verdict and the numbers behind it."""
 
     verdict: Verdict
     evidence: str
@@ -22,10 +22,10 @@ class Claim:
     """One statement of a paper.
 
     Attributes:
-        id: the paper's short name and ours for the claim.
-        section: of the paper.
+        id: the paper's short name and our name for the claim.
+        section: section of the paper.
         says: the statement, in our words.
-        judge: the verdict that printed numbers give; another table may give another.
+        judge: the verdict given by printed numbers; another table may give another.
     """
 
     id: str
@@ -35,12 +35,12 @@ class Claim:
 
 
 def not_printed(why: str) -> Callable[[Printed], Finding]:
-    """The judge of a claim whose numbers no table has."""
+    """The judge of a claim whose numbers are in no table."""
     return lambda _: Finding("not in the tables", why)
 
 
 def decide(exceptions: int, cases: int) -> Verdict:
-    """The verdict on a statement about many cases: exceptions to it are fewer than half of them, or it is wrong."""
+    """The verdict on a statement about many cases: it is wrong unless fewer than half of them are exceptions."""
     if not exceptions:
         return "holds"
     return "holds with exceptions" if 2 * exceptions < cases else "not what the tables say"

@@ -1,4 +1,4 @@
-"""Section 5 of ImageNet-CoG, and its supplement, which plots or states results that no table has."""
+"""Section 5 of ImageNet-CoG, and its supplement, which plots or states results that are in no table."""
 
 from unseen.backbones.catalogue import catalogue
 from unseen.papers.claims.claim import Claim, Finding, decide, not_printed

@@ -1,4 +1,4 @@
-"""Section 4.2.2 of ImageNet-CoG: linear classifiers on a few images per concept."""
+"""Section 4.2.2 of ImageNet-CoG: linear classifiers on few images per concept."""
 
 from unseen.papers.claims.all_images import DISTILLED, SMALL_TRANSFORMERS
 from unseen.papers.claims.claim import Claim, Finding, decide
@@ -9,7 +9,7 @@ LARGER = ("a-ResNet152", "a-DeiT-B-distilled", "a-VGG19")
 WEB = ("d-Semi-Sup", "d-Semi-Weakly-Sup", "d-CLIP", "d-MoPro")
 HALF_A_POINT = 0.5
 STATED = FEW[1:]
-"""The numbers of images that the section and Figure 4 are about; tables begin with 1."""
+"""The numbers of images in the section and in Figure 4; tables begin with 1."""
 
 
 def _by_model(leads: list[Lead]) -> str:

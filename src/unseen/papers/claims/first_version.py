@@ -66,9 +66,9 @@ def _shift(tables: Printed) -> Finding:
 
 def _margins(tables: Printed) -> Finding:
     stated = {"s-MoCo-v2": 0.8, "s-SwAV": 5.0, "s-SimCLR-v2": 1.5, "s-BYOL": 2.9}
-    found = {model: tables.first_accuracy.lead(model, REFERENCE, "l5") for model in stated}
-    off = [model for model in stated if found[model] != stated[model]]
-    text = "; ".join(f"{model} {signed(points)}" for model, points in found.items())
+    leads = {model: tables.first_accuracy.lead(model, REFERENCE, "l5") for model in stated}
+    off = [model for model in stated if leads[model] != stated[model]]
+    text = "; ".join(f"{model} {signed(points)}" for model, points in leads.items())
     return Finding(decide(len(off), len(stated)), f"{text}.")
 
 
@@ -105,8 +105,8 @@ def _swav_margin(tables: Printed) -> Finding:
 
 
 def _swav_last_level(tables: Printed) -> Finding:
-    found = [tables.first_accuracy.lead("s-SwAV", model, "l5") for model in SUPERVISED[1:]]
-    return Finding("holds" if found == [0.8, 0.3] else "not what the tables say", f"{series(found)}.")
+    leads = [tables.first_accuracy.lead("s-SwAV", model, "l5") for model in SUPERVISED[1:]]
+    return Finding("holds" if leads == [0.8, 0.3] else "not what the tables say", f"{series(leads)}.")
 
 
 def _relative_loss(tables: Printed) -> Finding:
@@ -138,11 +138,11 @@ def _few_last_level(tables: Printed) -> Finding:
 
 def _few_match(tables: Printed) -> Finding:
     accuracy, stated = tables.first_accuracy, dict(zip(LEVELS, (128, 64, 32, 16, 4), strict=True))
-    found = {level: next(int(n) for n in FEW if accuracy.lead("s-SwAV", REFERENCE, level, n) >= 0) for level in LEVELS}
-    off = [level for level in LEVELS if found[level] != stated[level]]
-    text = f"s-SwAV needs {', '.join(map(str, found.values()))} images not to be behind. With the stated numbers: "
+    shots = {level: next(int(n) for n in FEW if accuracy.lead("s-SwAV", REFERENCE, level, n) >= 0) for level in LEVELS}
+    off = [level for level in LEVELS if shots[level] != stated[level]]
+    text = f"s-SwAV needs {', '.join(map(str, shots.values()))} images not to be behind. With the stated numbers: "
     text += listed([lead for v in off for lead in accuracy.leads([("s-SwAV", REFERENCE)], (v,), (str(stated[v]),))])
-    fewer = all(found[a] >= found[b] for a, b in pairwise(LEVELS))
+    fewer = all(shots[a] >= shots[b] for a, b in pairwise(LEVELS))
     return Finding(decide(len(off), len(LEVELS)) if fewer else "not what the tables say", f"{text}.")
 
 

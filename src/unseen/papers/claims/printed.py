@@ -1,4 +1,4 @@
-"""The printed numbers by what they are of, and the comparisons that claims are made of."""
+"""The printed numbers by what they measure, and the comparisons that claims consist of."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ FEW = ("1", "2", "4", "8", "16", "32", "64", "128")
 
 @dataclass(frozen=True)
 class Lead:
-    """By how many points a model is above another; one decimal, as both are printed."""
+    """By how many points a model is above another; one decimal, as printed."""
 
     model: str
     domain: str
@@ -43,7 +43,7 @@ class Accuracies:
     def leads(
         self, pairs: Iterable[tuple[str, str]], domains: Sequence[str] = LEVELS, shots: Sequence[str] = ("all",)
     ) -> list[Lead]:
-        """The lead of each model of `pairs` over the other one, on every domain with every number of shots."""
+        """The lead of the first over the second model of each of `pairs`, on every domain and number of shots."""
         return [
             Lead(model, domain, n, self.lead(model, other, domain, n))
             for model, other in pairs
@@ -52,7 +52,7 @@ class Accuracies:
         ]
 
     def rises(self) -> list[tuple[str, str, str]]:
-        """(model, domain, next domain) where accuracy on all images does not fall, against what levels are made for."""
+        """(model, domain, next domain) if accuracy on all images does not decrease, contrary to the idea of levels."""
         return [
             (model, a, b)
             for model in self.models
@@ -61,7 +61,7 @@ class Accuracies:
         ]
 
     def place(self, model: str, domain: str, shots: str = "all") -> int:
-        """1 for the best; models that are equal share the better place."""
+        """1 for the best; equal models share the better place."""
         return 1 + sum(self.lead(other, model, domain, shots) > 0 for other in self.models)
 
     def order(self, domain: str) -> list[str]:
@@ -89,7 +89,7 @@ class Printed:
 
 
 def printed() -> Printed:
-    """The numbers as the papers print them."""
+    """The numbers as printed in the papers."""
     second, first = published("cog-v2"), published("cog-v1")
     return Printed(
         Accuracies(_by(second, "model", "domain", "shots", value="mean")),
@@ -106,12 +106,12 @@ def _by(table: Any, *keys: str, value: str = "value") -> dict[Any, float]:
 
 
 def name(domain: str) -> str:
-    """A domain as the papers write it."""
+    """A domain as written in the papers."""
     return "IN-1K" if domain == "in1k" else domain.upper()
 
 
 def span(leads: Sequence[Lead]) -> str:
-    """The least and the greatest of some leads."""
+    """The smallest and the largest of some leads."""
     points = [lead.points for lead in leads]
     return f"{signed(min(points))} to {signed(max(points))} points"
 
@@ -122,7 +122,7 @@ def series(values: Iterable[float]) -> str:
 
 
 def listed(leads: Sequence[Lead]) -> str:
-    """Leads one by one, those of one model on one domain together; "none" where there is none."""
+    """Leads one by one, grouped by model and domain; "none" if there are none."""
     groups: dict[tuple[str, str], list[Lead]] = {}
     for lead in leads:
         groups.setdefault((lead.model, lead.domain), []).append(lead)

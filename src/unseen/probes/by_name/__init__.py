@@ -1,6 +1,6 @@
-"""Probes by name, one file each: a module here that defines `PROBE` is a probe, known by its name.
+"""Probes by name, one file each: every module here that defines `PROBE` is a probe, found by its name.
 
-The kinds of jobs that such a module defines or imports are known by the names of their classes.
+The job classes that such a module defines or imports are found by their class names.
 """
 
 from functools import cache
@@ -15,23 +15,23 @@ from unseen.probes.probe import Probe, ProbeJob
 @cache
 def all_probes() -> dict[str, type[Probe]]:
     """Every probe by name, in alphabetical order."""
-    found: list[type[Probe]] = plugins(__name__, "PROBE")
-    return {probe.name: probe for probe in sorted(found, key=lambda probe: probe.name)}
+    probes: list[type[Probe]] = plugins(__name__, "PROBE")
+    return {probe.name: probe for probe in sorted(probes, key=lambda probe: probe.name)}
 
 
 def feature_probes() -> dict[str, type[Probe]]:
-    """Those for feature vectors."""
+    """The probes for feature vectors."""
     return {name: probe for name, probe in all_probes().items() if probe.input == "vectors"}
 
 
 def get_probe(name: str) -> Probe:
-    """The probe of that name with its default settings; an unknown one is a user's error."""
+    """The probe of that name with its default settings; an unknown name is a user error."""
     return look_up(all_probes(), name, "probe")()
 
 
 @cache
 def job_kinds() -> dict[str, type[Job]]:
-    """Every kind of job by the name of its class."""
+    """Every job class by name."""
     from unseen.probes.own import OwnProbeJob
     from unseen.probes.own_task import OwnProbeTaskJob
 

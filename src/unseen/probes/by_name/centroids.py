@@ -1,6 +1,6 @@
 """The probe `centroids`: few-shot episodes as in Ericsson et al. 2021.
 
-Appendix A.3: 600 episodes of 5 classes with 15 queries each, of the images of all splits together, classified by the
+Appendix A.3: 600 episodes of 5 classes with 15 queries each, from the images of all splits together, classified by the
 nearest centroid.
 """
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 WAYS, QUERIES, EPISODES = 5, 15, 600
 READING = 30.0
-"""Products with each row that reading it costs as much as, for estimates of time."""
+"""Cost of reading a row in units of products with it, for time estimates."""
 
 
 @dataclass(frozen=True)
 class Centroids(Probe):
     """Few-shot classification by the nearest centroid over random episodes; see `unseen.probes.centroids`.
 
-    Episodes are drawn from training and test samples together, as the paper does; a seed draws all of them.
+    Episodes are drawn from training and test samples together, as in the paper; one seed draws all of them.
 
     Args:
-        ways: classes of an episode.
-        queries: samples of each class that are classified.
-        normalise: whether to scale features to length 1 first.
+        ways: classes per episode.
+        queries: queries per class.
+        normalise: whether to ℓ2-normalise features first.
     """
 
     name: ClassVar[str] = "centroids"
@@ -51,7 +51,7 @@ class Centroids(Probe):
         from unseen.probes.centroids import centroids
 
         if any(setting.shots is None for setting in settings):
-            raise UserError("episodes have a number of shots, not all: say for instance shots=5")
+            raise UserError("episodes need a number of shots, for instance shots=5")
         X_train, y_train, X_test, y_test = data.on_device()
         X, y = torch.cat([X_train, X_test]), torch.cat([y_train, y_test])
         for setting in settings:
@@ -79,11 +79,11 @@ class Centroids(Probe):
 
 @dataclass(frozen=True)
 class FewShotJob(Job):
-    """Everything that decides the accuracy over episodes on a data set of the task study.
+    """Everything that determines the accuracy over episodes on a data set of the task study.
 
     Attributes:
-        protocol: the name of the study's.
-        features: content hashes of the features of all splits, in their order.
+        protocol: name of the study's protocol.
+        features: content hashes of the features of all splits, in order.
     """
 
     study: str
@@ -99,7 +99,7 @@ class FewShotJob(Job):
     revision: int = Centroids.revision
 
     def run(self, parts: Sequence[Features], device: "torch.device", _: object) -> dict[str, Any]:
-        """What is measured on the images of all splits."""
+        """The measured values on the images of all splits."""
         import numpy as np
         import torch
 
@@ -119,7 +119,7 @@ class FewShotJob(Job):
         return {"top1": result.accuracy, "interval": result.interval}
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
-        """As of the probe, on the rows of all splits."""
+        """As for the probe, on the rows of all splits."""
         probe = Centroids(self.ways, self.queries, self.episodes)
         return probe.flops(Size(sum(rows.values()), 0, classes, (dimension,)), Setting(self.shots, self.seed))
 

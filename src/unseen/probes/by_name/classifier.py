@@ -1,4 +1,4 @@
-"""The probe `classifier`: a network's own classifier on a test set, as it is; nothing is fitted."""
+"""The probe `classifier`: a network's own classifier on a test set; nothing is fitted."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from unseen.probes.probe import Input, Probe
 
 @dataclass(frozen=True)
 class Classifier(Probe):
-    """The share of the images of a test set that a classifier gets right among some classes."""
+    """The share of a test set's images that a classifier gets right among some classes."""
 
     name: ClassVar[str] = "classifier"
     title: ClassVar[str] = "the classifier that a network came with or was given, on other test sets"
@@ -20,14 +20,14 @@ class Classifier(Probe):
 
 @dataclass(frozen=True)
 class ShiftJob(Job):
-    """Everything that decides a top-1 accuracy; its values are `correct` and `images`, `classes` and `damaged`.
+    """Everything that determines a top-1 accuracy; its values are `correct` and `images`, `classes` and `damaged`.
 
     Attributes:
         backbone: the model, by its name in the study.
-        domain: the column of the table of accuracies: the test set on some classes.
-        classifier: digest of what decides the model's outputs.
-        logits: key of what decides the logits: the classifier, the images, and how they were read.
-        classes: digest of the classes that compete.
+        domain: the column in the table of accuracies: the test set restricted to some classes.
+        classifier: digest of everything that determines the model's outputs.
+        logits: key of everything that determines the logits: the classifier, the images, and how they were read.
+        classes: digest of the candidate classes.
         on_error: whether damaged images were left out.
     """
 

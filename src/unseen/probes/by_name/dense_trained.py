@@ -1,4 +1,4 @@
-"""The probe `dense-trained`: a backbone with a detector or a head for maps, trained on images with boxes or maps."""
+"""The probe `dense-trained`: a backbone with a detector or a map head, trained on images with boxes or maps."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Spec
 
 NAMES = {"last-stage": "detector-frozen", "without-norms": "detector-finetuned", "frozen": "psp", "whole": "upernet"}
-"""What scores are called, by what of the backbone trains."""
+"""Name of scores, by which part of the backbone is trained."""
 
 
 def score_name(backbone: str, protocol: str) -> str:
-    """What scores are called: those of a network that the paper has no place for are told apart from the paper's.
+    """Name of scores: networks that the paper does not cover are distinguished from the paper's.
 
     Args:
-        backbone: what of it trains.
+        backbone: which part of it is trained.
         protocol: its name.
     """
     return f"{NAMES[backbone]}{EXTENDED if EXTENDED in protocol else ''}"
@@ -41,11 +41,11 @@ class DenseTrained(Probe):
 
 @dataclass(frozen=True)
 class DenseTrainingJob(Job):
-    """Everything that decides the scores of one training on images with boxes or maps.
+    """Everything that determines the scores of one training on images with boxes or maps.
 
     Attributes:
-        spec: of the backbone: its weights and normalisation.
-        kind: of the labels, whose SHA-256 is `labels`.
+        spec: the backbone's weights and normalisation.
+        kind: kind of the labels, whose SHA-256 is `labels`.
         images: content hash of the manifest of training and test images, and their fingerprint.
         arithmetic: "float32", or "float16" on a GPU.
     """

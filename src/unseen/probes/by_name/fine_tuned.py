@@ -11,7 +11,7 @@ from unseen.probes.probe import Input, Probe
 
 @dataclass(frozen=True)
 class FineTuned(Probe):
-    """A backbone with a new linear layer, all of it trained by SGD; see `unseen.probes.finetuning`."""
+    """A backbone with a new linear layer, trained entirely by SGD; see `unseen.probes.finetuning`."""
 
     name: ClassVar[str] = jobs.NAME
     title: ClassVar[str] = "the whole backbone trained"

@@ -1,4 +1,4 @@
-"""The probe `geometry`: how test features lie on the unit sphere."""
+"""The probe `geometry`: alignment and uniformity of test features on the unit sphere."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ class Geometry(Probe):
         from unseen.metrics.geometry import alignment, uniformity
 
         if any(setting.shots is not None for setting in settings):
-            raise UserError("geometry is of the test features, without training samples: leave out shots")
+            raise UserError("geometry only uses test features, so it has no shots; leave out shots")
         X, y = data.test_rows(copies=3), data.y_test
         values = (("alignment", alignment(X, y, self.alpha)), ("uniformity", uniformity(X, self.t)))
         for setting in settings:
             yield Fit(self.name, setting.shots, setting.seed, values)
 
     def flops(self, size: Size, setting: Setting) -> float:
-        """Of all pairs of test samples."""
+        """Flops for all pairs of test samples."""
         return float(size.test_rows) ** 2 * size.dimension
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
@@ -50,9 +50,9 @@ class Geometry(Probe):
 
 @dataclass(frozen=True)
 class GeometryJob(PairJob):
-    """Everything that decides alignment (α = 2) and uniformity (t = 2) of test features.
+    """Everything that determines alignment (α = 2) and uniformity (t = 2) of test features.
 
-    Those to train on only say what the classes are.
+    The training features only define the classes.
     """
 
     protocol: str

@@ -1,4 +1,4 @@
-"""The probe `inversion`: what a backbone's features keep of an image, seen in its reconstruction from them."""
+"""The probe `inversion`: what a backbone's features retain of an image, shown by reconstructing it."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +12,9 @@ COLOURS = ("colour-red", "colour-green", "colour-blue")
 
 @dataclass(frozen=True)
 class Inversion(Probe):
-    """Images by a deep image prior from the last spatial map, and their errors; see `unseen.probes.inversion`."""
+    """Images reconstructed by a deep image prior from the last spatial map, and their errors; see
+    `unseen.probes.inversion`.
+    """
 
     name: ClassVar[str] = "inversion"
     title: ClassVar[str] = "images reconstructed from features, and how near they come (Ericsson et al.)"
@@ -24,10 +26,10 @@ class Inversion(Probe):
 
 @dataclass(frozen=True)
 class InversionJob(ImageJob):
-    """Everything that decides the reconstructions of a set of images; its metrics are the errors of colours.
+    """Everything that determines the reconstructions of a set of images; its metrics are colour errors.
 
     Attributes:
-        seed: of the noise and the first weights.
+        seed: seed of the noise and the initial weights.
     """
 
     variant: ClassVar[str] = Inversion.name
@@ -37,9 +39,9 @@ class InversionJob(ImageJob):
 
 @dataclass(frozen=True)
 class LpipsJob(ImageJob):
-    """Everything that decides the perceptual distances of reconstructions, by one network.
+    """Everything that determines the perceptual distances of reconstructions, by one network.
 
-    They are a job of their own, so that another network's need no new reconstructions.
+    This is a separate job, so that another LPIPS network needs no new reconstructions.
 
     Attributes:
         trunk: the network, and `weights` the SHA-256 of its weights.

@@ -1,7 +1,8 @@
 """The probe `kmeans`: clusters compared with classes.
 
 ImageNet-CoG's first version, section 3.4: k-means on the ℓ2-normalised training features from several starts; the
-clustering of least inertia is kept, and test samples go to its nearest centres and are compared with their concepts.
+clustering of least inertia is kept, and test samples are assigned to its nearest centres and compared with their
+concepts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,19 +14,19 @@ from unseen.probes.probe import DrawnProbe, Numbers, PairJob, ProbeData, Size, S
 from unseen.probes.protocol import Setting
 
 ITERATIONS = 60
-"""How many iterations a clustering takes, for estimates of time."""
+"""Typical number of iterations of a clustering, for time estimates."""
 
 
 @dataclass(frozen=True)
 class KMeans(DrawnProbe):
-    """k-means on ℓ2-normalised training features; test samples go to the nearest centres and are compared with classes.
+    """k-means on ℓ2-normalised training features; test samples are assigned to centres and compared with classes.
 
-    As in ImageNet-CoG's first version: as many clusters as classes, and of several starts the one of least inertia.
+    As in ImageNet-CoG's first version: as many clusters as classes, and the start of least inertia among several.
 
     Args:
-        starts: how many.
-        clusters: how many; by default one per class.
-        half: whether nearest centres are sought by 16-bit products first; by default on a GPU.
+        starts: number of starts.
+        clusters: number of clusters; by default one per class.
+        half: whether nearest centres are first searched with 16-bit products; by default on a GPU.
     """
 
     name: ClassVar[str] = "kmeans"
@@ -54,11 +55,11 @@ class KMeans(DrawnProbe):
         yield self.name, values, details
 
     def flops(self, size: Size, setting: Setting) -> float:
-        """Two a sample, dimension, cluster and iteration, of all starts."""
+        """Two per sample, dimension, cluster and iteration, for all starts."""
         return 2.0 * size.rows * size.dimension * (self.clusters or size.classes) * ITERATIONS * self.starts
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
-        """Of the 32-bit features, normalised and then centred, and of what k-means makes of them meanwhile."""
+        """Bytes of the 32-bit features, normalised and then centred, and of k-means' temporary arrays."""
         return 4 * 3 * size.rows * size.dimension
 
     def multiplies(self, *, gpu: bool = False) -> Numbers:
@@ -66,17 +67,17 @@ class KMeans(DrawnProbe):
 
     @classmethod
     def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["KMeansJob"]:
-        """One, whatever the seeds: it has several starts of its own."""
+        """One job, for any seeds: it has several starts of its own."""
         yield KMeansJob(part.study, part.protocol.name, *part.features, half=part.gpu)
 
 
 @dataclass(frozen=True)
 class KMeansJob(PairJob):
-    """Everything that decides the scores of one clustering.
+    """Everything that determines the scores of one clustering.
 
     Attributes:
-        seeds: of the starts.
-        half: whether nearest centres are sought by 16-bit products first, as on a GPU.
+        seeds: seeds of the starts.
+        half: whether nearest centres are first searched with 16-bit products, as on a GPU.
     """
 
     protocol: str

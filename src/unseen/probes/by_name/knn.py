@@ -1,4 +1,4 @@
-"""The probe `knn`: the votes of the nearest training samples."""
+"""The probe `knn`: votes of the nearest training samples."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KNN(DrawnProbe):
-    """k-nearest-neighbour classification by cosine similarity; see `unseen.probes.knn`. Nothing is searched.
+    """k-nearest-neighbour classification by cosine similarity; see `unseen.probes.knn`. No hyper-parameters are
+    searched.
 
     Args:
-        k: how many neighbours vote, or several such numbers, for which one search serves. Where there are fewer
+        k: number of neighbours that vote, or several numbers, for which one search suffices. If there are fewer
             training samples, all of them vote.
-        weights: a neighbour of cosine similarity s votes exp(s/temperature) ("exponential"), 1 ("uniform") or
-            1/(1 − s) ("distance").
+        weights: a neighbour of cosine similarity s votes exp(s/temperature) ("exponential"), 1 ("uniform") or 1/(1 − s)
+            ("distance").
     """
 
     name: ClassVar[str] = "knn"
@@ -42,7 +43,7 @@ class KNN(DrawnProbe):
     def test_scores(
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
     ) -> "Iterator[tuple[str, Tensor]] | None":
-        """The votes that each class gets."""
+        """The votes for each class."""
         from unseen.probes.knn import knn_votes
 
         X_train, y_train, X_test, _ = data.drawn(setting).on_device()

@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from unseen.probes.newton.walk import Solved
 
 VALIDATION = 0.2
-"""Share of each class's training samples that penalties are scored on, as where a data set has no validation split."""
+"""Share of each class's training samples used for validation, as for data sets without a validation split."""
 ROUGH_ITERATIONS = 5
-"""Of a fit that ends when validation predictions have settled, for estimates of time."""
+"""Iterations of a fit that ends when validation predictions have settled, for time estimates."""
 TRIED = 0.6
-"""The share of the grid that is tried before the search ends."""
+"""Share of the grid that is tried before the search ends."""
 ITERATIONS = 60
-"""Of a fit that goes to its optimum, on average over the grid and over kinds of features."""
+"""Iterations of a fit to its optimum, on average over the grid and over kinds of features."""
 BASIS_RATE = 3
-"""How much faster the products of the eigendecomposition go than those of fits, with all that is beside these."""
+"""How much faster the products of the eigendecomposition are than those of fits, with everything around them."""
 
 
 @dataclass(frozen=True)
 class Linear(DrawnProbe):
     """Logistic regression to its optimum, with the ℓ2 penalty chosen on a fifth of the training samples, then refitted.
 
-    Features are taken as they are; see `unseen.probes.many_shot`. Seeds draw the validation samples.
+    Features are not normalised; see `unseen.probes.many_shot`. Seeds draw the validation samples.
 
     Args:
-        metric: "top1", or "mean-per-class" for accuracy averaged over classes.
+        metric: "top1", or "mean-per-class" for mean per-class accuracy.
         protocol: "ericsson-2021", "ericsson-2021-exact", or a `ManyShotProtocol`.
     """
 
@@ -73,7 +73,7 @@ class Linear(DrawnProbe):
 
         kept, held = split_validation(data.y_train, VALIDATION, stream(seed, 0))
         if len(held) == 0:
-            raise UserError("every class has a single training sample: nothing is left to choose the penalty on")
+            raise UserError("every class has a single training sample, so none is left to choose the penalty on")
         X_train, y_train, X_test, y_test = data.on_device(copies=8)
         parts = [
             (X_train[kept.to(data.device)], Labels(y_train[kept.to(data.device)])),
@@ -95,7 +95,7 @@ class Linear(DrawnProbe):
     def test_scores(
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
     ) -> "Iterator[tuple[str, Tensor]] | None":
-        """Logits of the fit to all training samples with the penalty that was chosen."""
+        """Logits of the fit to all training samples with the chosen penalty."""
         drawn = data.drawn(setting)
         if "penalty" not in kept:
             [(_, _, kept)] = self.fit_drawn(drawn, setting.seed)
@@ -106,7 +106,7 @@ class Linear(DrawnProbe):
         return _flops(size.rows, size.dimension, size.classes, _resolved(self.protocol))
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
-        """Of the features, the fits in their basis, and the products of samples with weights meanwhile."""
+        """Bytes of the features, the fits in their basis, and the temporary scores."""
         return 4 * 8 * size.rows * size.dimension
 
     @classmethod
@@ -117,7 +117,7 @@ class Linear(DrawnProbe):
 def refitted_scores(
     X: "Tensor", y: "Tensor", X_test: "Tensor", penalty: float, protocol: "ManyShotProtocol"
 ) -> "Tensor":
-    """(m, c) logits of the regression on all samples with a penalty that is known."""
+    """(m, c) logits of the regression on all samples with a known penalty."""
     import torch
 
     from unseen.probes.newton.path import logistic_path
@@ -128,19 +128,19 @@ def refitted_scores(
 
 
 class FitsSoFar(Protocol):
-    """Keeps the stretches of a path that are solved, so that a probe that was killed continues from there."""
+    """Stores the solved parts of a path, so that an interrupted probe can resume from there."""
 
     @property
     def solved(self) -> "Mapping[Stage, Sequence[Solved]]":
-        """What an earlier run has solved."""
+        """The parts that an earlier run has solved."""
 
     def add(self, stage: "Stage", stretch: "Solved", total: int) -> None:
-        """Take a stretch that was just solved, of a path with `total` penalties."""
+        """Store a part that was just solved, of a path with `total` penalties."""
 
 
 @dataclass(frozen=True)
 class ManyShotJob(Job):
-    """Everything that decides the scores of one probe on a data set of the task study.
+    """Everything that determines the scores of one probe on a data set of the task study.
 
     Attributes:
         train, val, test: content hashes of the features.
@@ -162,11 +162,11 @@ class ManyShotJob(Job):
         return self.train, self.val, self.test
 
     def run(self, parts: Sequence[Features], device: "torch.device", fits: FitsSoFar) -> dict[str, Any]:
-        """What is measured.
+        """The measured values.
 
         Args:
             parts: training, validation and test features.
-            fits: what is solved so far, and what is told of further fits.
+            fits: the fits solved so far, which receives further fits.
         """
         import torch
 
@@ -188,7 +188,7 @@ class ManyShotJob(Job):
         return _kept(result, self.metric)
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
-        """Of the path on so many rows of each split."""
+        """Flops of the path for these numbers of rows per split."""
         return _flops(rows["train"], dimension, classes, self.protocol)
 
     @classmethod
@@ -197,7 +197,7 @@ class ManyShotJob(Job):
 
 
 def _flops(rows: int, dimension: int, classes: int, protocol: "ManyShotProtocol") -> float:
-    """Of the fits on so many rows, and of the eigendecomposition of all features."""
+    """Flops of the fits for these numbers of rows, and of the eigendecomposition of all features."""
     chosen = protocol.steps * TRIED * ROUGH_ITERATIONS + ITERATIONS
     iterations = (protocol.steps * ITERATIONS if protocol.converge == "all" else chosen) + 1.25 * ITERATIONS
     fits = 4.0 * rows * dimension * classes * iterations
@@ -205,31 +205,31 @@ def _flops(rows: int, dimension: int, classes: int, protocol: "ManyShotProtocol"
     return fits + basis / BASIS_RATE
 
 
-def _kept(found: "ManyShot", metric: "Metric") -> dict[str, Any]:
-    """What is kept of a probe, as JSON; where bins are empty, their means are null."""
+def _kept(result: "ManyShot", metric: "Metric") -> dict[str, Any]:
+    """The stored values of a probe, as JSON; means of empty bins are null."""
     values: dict[str, Any] = {
-        metric: found.score,
-        "penalty": found.penalty,
-        "edge": found.edge,
-        "validation": list(found.validation),
-        "iterations": list(found.iterations),
-        "converged": list(found.converged),
-        "refit_converged": found.refit_converged,
+        metric: result.score,
+        "penalty": result.penalty,
+        "edge": result.edge,
+        "validation": list(result.validation),
+        "iterations": list(result.iterations),
+        "converged": list(result.converged),
+        "refit_converged": result.refit_converged,
     }
-    return values | calibration_values(found.calibration)
+    return values | calibration_values(result.calibration)
 
 
 def _several_labels(parts: Sequence[Features]) -> "list[Labels]":
-    """What images show, where that is several classes."""
+    """The targets of images with several classes."""
     import torch
 
     from unseen.probes.many_shot import Labels
 
     words = parts[0].classes
     classes = class_names(words)
-    found = [targets([words[index] for index in part.y.tolist()], classes) for part in parts]
-    # In training, what is difficult to recognise counts as not shown; in scoring it counts neither way.
-    return [Labels(torch.from_numpy(part.positives), torch.from_numpy(part.ignored)) for part in found]
+    parts_targets = [targets([words[index] for index in part.y.tolist()], classes) for part in parts]
+    # In training, difficult objects count as not shown; in scoring they are ignored.
+    return [Labels(torch.from_numpy(part.positives), torch.from_numpy(part.ignored)) for part in parts_targets]
 
 
 def _resolved(protocol: "str | ManyShotProtocol") -> "ManyShotProtocol":

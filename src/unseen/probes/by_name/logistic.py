@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Logistic(Probe):
-    """A linear classifier trained by SGD, its learning rate and weight decay searched on a part of the training set.
+    """A linear classifier trained by SGD, with learning rate and weight decay searched on a part of the training set.
 
     Features are ℓ2-normalised; see `unseen.probes.logistic`.
 
     Args:
         protocol: "cog-v2", "cog-v2-pruned" with trials that stop early, "cog-v2-short" for a quick look, or a
             `LogisticProtocol`.
-        products: type of the numbers that are multiplied, "float32" or "float16"; by default 16 bits on a GPU.
+        products: dtype of the factors in matrix products, "float32" or "float16"; by default 16 bits on a GPU.
     """
 
     name: ClassVar[str] = "logistic"
@@ -50,7 +50,7 @@ class Logistic(Probe):
         from unseen.probes.logistic import probe_settings
 
         products = self._products(data.device)
-        found = probe_settings(
+        results = probe_settings(
             data.X_train,
             data.y_train,
             data.X_test,
@@ -61,7 +61,7 @@ class Logistic(Probe):
             products=products,
         )
         rows = data.test_rows(unit=True).to(products)
-        for setting, result in found:
+        for setting, result in results:
             details = {
                 "rate": result.rate,
                 "decay": result.decay,
@@ -75,7 +75,7 @@ class Logistic(Probe):
     def test_scores(
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
     ) -> "Iterator[tuple[str, Tensor]] | None":
-        """Logits; with the rate and the decay that were kept, one fit gives them."""
+        """Logits; with the stored rate and decay, a single fit gives them."""
         import torch
 
         from unseen.probes.correctness import linear_scores
@@ -98,7 +98,7 @@ class Logistic(Probe):
         return getattr(torch, name)  # type: ignore[no-any-return]
 
     def flops(self, size: Size, setting: Setting) -> float:
-        """Of the products: trials on the larger part, then the final fit; few samples are trained on in their span."""
+        """Flops of products: trials on the larger part, then the final fit; few samples are trained in their span."""
         from unseen.probes.sgd.few_samples import WORTH
         from unseen.probes.sgd.schedule import steps_of_epoch
 
@@ -110,10 +110,10 @@ class Logistic(Probe):
         return 4.0 * wide * size.classes * (part * searched.trial_epochs + whole * protocol.epochs)
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
-        """Of the features, each with a 1 for the bias, and a round of trials.
+        """Bytes of the features, each with a 1 for the bias, and of one round of trials.
 
-        Batches are drawn from the features themselves, in 16 bits on a GPU and in 32 on a CPU. A CPU has the weights
-        three times (momentum, result) and scores with their gradient for a batch.
+        Batches are drawn from the features themselves, in 16 bits on a GPU and in 32 on a CPU. A CPU has three copies
+        of the weights (with momentum and result) and scores with their gradient for a batch.
         """
         from unseen.probes.sgd.kernels.layout import padded
         from unseen.probes.sgd.memory import SweepSize
@@ -146,11 +146,11 @@ class Logistic(Probe):
 
 @dataclass(frozen=True)
 class LogisticJob(PairJob):
-    """Everything that decides the scores of one probe.
+    """Everything that determines the scores of one probe.
 
     Attributes:
-        products: type of the numbers that are multiplied: float16 on a GPU, float32 on a CPU.
-        revision: of the probe's code.
+        products: dtype of the factors in matrix products: float16 on a GPU, float32 on a CPU.
+        revision: revision of the probe's code.
     """
 
     protocol: LogisticProtocol
@@ -173,17 +173,17 @@ class LogisticJob(PairJob):
 
 
 def resolved(protocol: str | LogisticProtocol) -> LogisticProtocol:
-    """The protocol itself where its name is given."""
+    """The protocol with that name, or the protocol itself."""
     return protocol_named(protocol) if isinstance(protocol, str) else protocol
 
 
 def usual_products(gpu: bool) -> str:
-    """The type of the numbers that regressions multiply."""
+    """The default dtype of the factors in the products of regressions."""
     return "float16" if gpu else "float32"
 
 
 def listed(trials: "Sequence[Trial]") -> list[list[float]]:
-    """Rate, decay and score of each trial, in the order tried, and the epochs of those that were stopped early."""
+    """Rate, decay and score of each trial, in the order tried, and the epochs of those stopped early."""
     return [
         [trial.rate, trial.decay, trial.score, *([] if trial.stopped is None else [trial.stopped])] for trial in trials
     ]

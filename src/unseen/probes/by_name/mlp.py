@@ -1,6 +1,7 @@
-"""The probe `mlp`: the networks with two hidden layers of ImageNet-CoG's first version.
+"""The probe `mlp`: the MLPs with two hidden layers of ImageNet-CoG's first version.
 
-A study trains two: with ReLU, and without activations (`mlp-linear`), which is a linear classifier of as many weights.
+A study trains two: with ReLU, and without activations (`mlp-linear`), which is a linear classifier with as many
+weights.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,21 +22,22 @@ from unseen.probes.protocol import (
 )
 
 SHARED = ("name", "epochs", "trials", "round_size", "batch", "momentum", "validation", "starts")
-"""What a network takes from the protocol of the logistic regression; layers and ranges of the search are its own."""
+"""Fields that an MLP takes from the logistic protocol; layers and search ranges are its own."""
 
 
 @dataclass(frozen=True)
 class MLP(DrawnProbe):
-    """An MLP with two hidden layers on features as they are; see `unseen.probes.mlp`.
+    """An MLP with two hidden layers on unnormalised features; see `unseen.probes.mlp`.
 
-    Its learning rate and weight decay are searched as thoroughly as the logistic protocol says. With few shots, that
-    is done within the shots, so that each class needs two at least.
+    Its learning rate and weight decay are searched as thoroughly as the logistic protocol specifies. With few shots,
+    the search uses only the shots, so that each class needs at least two.
 
     Args:
         hidden: units of each hidden layer; by default 2048 and 2048.
-        relu: whether ReLU follows each hidden layer; without it, this is a linear classifier of as many weights.
-        protocol: "cog-v2", "cog-v2-short" or a `LogisticProtocol`; or a `MlpProtocol`, which decides all of it. Trials
-            of networks always train to their end: "cog-v2-pruned" is "cog-v2" here, and scores say so.
+        relu: whether ReLU follows each hidden layer; without it, this is a linear classifier with as many weights.
+        protocol: "cog-v2", "cog-v2-short" or a `LogisticProtocol`; or an `MlpProtocol`, which determines everything.
+            Trials of MLPs are never stopped early: "cog-v2-pruned" is "cog-v2" here, and scores are labelled
+            accordingly.
     """
 
     name: ClassVar[str] = "mlp"
@@ -77,7 +79,7 @@ class MLP(DrawnProbe):
 
     @property
     def searched(self) -> MlpProtocol:
-        """The protocol of the network."""
+        """The protocol of the MLP."""
         if isinstance(self.protocol, MlpProtocol):
             return self.protocol
         given = protocol_named(self.protocol) if isinstance(self.protocol, str) else self.protocol
@@ -86,14 +88,14 @@ class MLP(DrawnProbe):
         return replace(own, hidden=self.hidden or own.hidden, **shared)
 
     def flops(self, size: Size, setting: Setting) -> float:
-        """Six a weight, sample and epoch, for the trials on the larger part and the final training."""
+        """Six per weight, sample and epoch, for the trials on the larger part and the final training."""
         protocol = self.searched
         weights = sum(a * b for a, b in pairwise((size.dimension, *protocol.hidden, size.classes)))
         passes = protocol.epochs * ((1 - protocol.validation) * protocol.trials + 1)
         return 6 * weights * size.rows * passes
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
-        """Of the 32-bit features, as much again while they are checked, and a round of networks with momentum."""
+        """Bytes of the 32-bit features, as much again while they are checked, and one round of MLPs with momentum."""
         protocol = self.searched
         sizes = (size.dimension, *protocol.hidden, size.classes)
         weights = sum((inputs + 1) * outputs for inputs, outputs in pairwise(sizes))
@@ -116,7 +118,7 @@ class MLP(DrawnProbe):
 
 @dataclass(frozen=True)
 class MlpJob(PairJob):
-    """Everything that decides the scores of one network; the rest as in `LogisticJob`.
+    """Everything that determines the scores of one MLP; the rest as in `LogisticJob`.
 
     Attributes:
         arithmetic: "float32", or "tf32" on a GPU.
@@ -141,7 +143,7 @@ class MlpJob(PairJob):
 
 
 def variant(relu: bool) -> str:
-    """What tables call a network."""
+    """Name of an MLP in tables."""
     return MLP.name if relu else f"{MLP.name}-linear"
 
 

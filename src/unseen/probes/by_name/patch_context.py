@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from unseen.probes.patches.task import PatchTask
 
 SAMPLED_KEYS, SAMPLED_QUERIES = 65_536, 1_024
-"""Of a look-up that is timed."""
+"""Number of patches in a timed look-up."""
 
 
 @dataclass(frozen=True)
 class PatchContext(Probe):
-    """Labels of the 30 most similar training patches; see `unseen.probes.patches.context`. Nothing is searched."""
+    """Labels of the 30 most similar training patches; see `unseen.probes.patches.context`. No hyper-parameters are
+    searched.
+    """
 
     name: ClassVar[str] = "patch-context"
     title: ClassVar[str] = "in-context prediction: labels of the nearest training patches (Hummingbird)"
@@ -49,7 +51,7 @@ class PatchContextJob(PatchJob):
         return {**scored.kept(), "memory": len(memory.keys)}, Predictor(codes, predict, scored.shown)
 
     def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
-        """A look-up of some patches of an image in a part of the memory: similarities and the sorting of them."""
+        """A look-up of some patches of an image in a part of the memory: similarities and sorting."""
         import torch
 
         from unseen.probes.patches.context import Memory, look_up
@@ -60,7 +62,7 @@ class PatchContextJob(PatchJob):
         dtype = torch.float16 if device.type == "cuda" else torch.float32
         part = Memory(*(torch.rand(keys, width, device=device, dtype=dtype) for width in (size.channels, size.codes)))
         patches = torch.rand(queries, size.channels, device=device, dtype=dtype)
-        looked_up = size.tested + min(size.tested, 2 * SHOWN)  # those that are shown are predicted again
+        looked_up = size.tested + min(size.tested, 2 * SHOWN)  # images shown as pictures are predicted again
         yield (
             lambda: look_up(part, patches, self.protocol),
             looked_up * size.positions / queries * memory / keys,

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from unseen.probes.patches.task import PatchTask
 
 SAMPLED_STEPS = 4
-"""Of a training that is timed."""
+"""Number of steps in a timed training."""
 
 
 @dataclass(frozen=True)
 class PatchLinear(Probe):
-    """A linear classifier of patches, its learning rate and weight decay chosen on a tenth of the training images.
+    """A linear classifier of patches, with learning rate and weight decay chosen on a tenth of the training images.
 
     See `unseen.probes.patches.linear`.
     """
@@ -45,21 +45,21 @@ class PatchLinearJob(PatchJob):
 
         codes = task.codes()
         X, Y, images = task.training(codes)
-        found = choose_linear(X, Y, images, self.protocol, codes, seed=self.seed)
+        chosen = choose_linear(X, Y, images, self.protocol, codes, seed=self.seed)
 
         def predict(features: "Tensor") -> "Tensor":
-            return found.classifier.logits(features.float())[0].softmax(dim=1)
+            return chosen.classifier.logits(features.float())[0].softmax(dim=1)
 
         scored = task.scored(codes, predict)
-        rate, decay = found.setting
-        details = {"rate": rate, "decay": decay, "validation": list(found.validation), "edge": found.edge}
+        rate, decay = chosen.setting
+        details = {"rate": rate, "decay": decay, "validation": list(chosen.validation), "edge": chosen.edge}
         return {**scored.kept(), **details}, Predictor(codes, predict, scored.shown)
 
     def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
         """A few steps of all settings, and of the one that is trained again.
 
-        Their number cannot be told from products alone: where there are few classes, reading and normalising the
-        patches of a batch takes longer.
+        The time cannot be estimated from products alone: with few classes, reading and normalising the patches of a
+        batch takes longer.
         """
         import torch
 

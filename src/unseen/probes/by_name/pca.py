@@ -1,8 +1,8 @@
 """The probe `pca`: how many dimensions the logistic regression needs.
 
 ImageNet-CoG's first version, supplementary C.2. The components are those of the ℓ2-normalised training features.
-Training and test features are normalised, projected on the first few components (the training mean is taken off), and
-then go through the same regression as whole features: it scales each projected row to length 1 once more.
+Training and test features are normalised, projected on the first few components (after subtracting the training mean),
+and then probed by the same regression as whole features, which normalises each projected row once more.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,8 +30,8 @@ class PCA(Probe):
     """The logistic probe on the first principal components of ℓ2-normalised training features.
 
     Args:
-        dimensions: numbers of components; by default those of the paper that are fewer than the features have.
-        protocol: of the logistic probe, and `products` likewise.
+        dimensions: numbers of components; by default those of the paper that are below the dimension of the features.
+        protocol: protocol of the logistic probe; `products` likewise.
     """
 
     name: ClassVar[str] = "pca"
@@ -65,7 +65,9 @@ class PCA(Probe):
         return len(self._numbers(*data.X_train.shape))
 
     def flops(self, size: Size, setting: Setting) -> float:
-        """Of the regressions on so many dimensions, and the projections; the fit of the components is shared."""
+        """Flops of the regressions on these numbers of dimensions, and of the projections; the fit of the components is
+        shared.
+        """
         logistic = Logistic(self.protocol)
         return sum(
             logistic.flops(replace(size, shape=(number,)), setting) + 2 * size.rows * size.dimension * number
@@ -92,14 +94,14 @@ class PCA(Probe):
         numbers = usual_dimensions(rows, dimension)
         if not numbers:
             raise UserError(
-                f"features of {dimension} dimensions: say how many components, unseen.probes.PCA(dimensions=2)"
+                f"features of {dimension} dimensions: give the number of components, unseen.probes.PCA(dimensions=2)"
             )
         return numbers
 
 
 @dataclass(frozen=True)
 class PcaJob(PairJob):
-    """Everything that decides the scores of one probe of so many dimensions; the rest as in `LogisticJob`."""
+    """Everything that determines the scores of one probe with a number of dimensions; the rest as in `LogisticJob`."""
 
     protocol: LogisticProtocol
     dimensions: int
@@ -122,7 +124,7 @@ class PcaJob(PairJob):
 
 
 def usual_dimensions(rows: int, dimension: int) -> tuple[int, ...]:
-    """The paper's numbers of components, where features have more dimensions and there are as many samples."""
+    """The paper's numbers of components that are below the dimension of the features and the number of samples."""
     return tuple(number for number in DIMENSIONS if number < dimension and number <= rows)
 
 
@@ -132,12 +134,12 @@ def _components(data: ProbeData) -> "components.PCA":
 
     if PCA.name not in data.shared:
         data.shared[PCA.name] = pca(data.train_rows(unit=True))
-    found: components.PCA = data.shared[PCA.name]
-    return found
+    fitted: components.PCA = data.shared[PCA.name]
+    return fitted
 
 
 def _projected(X: "Tensor | Rows", components: "components.PCA", dimensions: int, device: str) -> "Tensor":
-    """(n, dimensions) coordinates of normalised rows, on the host; of rows that are read, a block at a time."""
+    """(n, dimensions) coordinates of normalised rows, on the host; rows on disk are read in blocks."""
     import torch
 
     from unseen.metrics.geometry import unit_rows

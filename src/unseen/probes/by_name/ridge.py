@@ -1,4 +1,4 @@
-"""The probe `ridge`: least squares on classes."""
+"""The probe `ridge`: least-squares regression on classes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ridge(DrawnProbe):
-    """Ridge regression on classes, features as they are; see `unseen.probes.ridge`.
+    """Ridge regression on classes with unnormalised features; see `unseen.probes.ridge`.
 
-    Of several penalties the one with the best leave-one-out accuracy on the training set is scored, and of equally
-    good ones the one with the least leave-one-out error.
+    Among several penalties, the one with the best leave-one-out accuracy on the training set is scored, with ties
+    broken by the smallest leave-one-out error.
 
     Args:
         penalties: λ of ‖Y − XW‖² + λ‖W‖², one or several.
@@ -43,7 +43,7 @@ class Ridge(DrawnProbe):
     def test_scores(
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
     ) -> "Iterator[tuple[str, Tensor]] | None":
-        """Predictions of the regression on indicators of the classes."""
+        """Predictions of the regression on class indicators."""
         from unseen.probes.ridge import ridge
 
         drawn = data.drawn(setting)
@@ -53,13 +53,13 @@ class Ridge(DrawnProbe):
         return iter([(self.name, ridge(X_train, y_train, [kept["penalty"]]).predict(X_test, 0))])
 
     def flops(self, size: Size, setting: Setting) -> float:
-        """Of the eigendecomposition, and of leaving out each sample for every penalty."""
+        """Flops of the eigendecomposition, and of leaving out each sample for every penalty."""
         smaller = min(size.rows, size.dimension)
         each = 2.0 * size.rows * smaller * (size.dimension + len(self.penalties) * size.classes)
         return each + 10.0 * smaller**3
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
-        """Of the 32-bit features, and of the matrix of products and its eigenvectors in 64 bits."""
+        """Bytes of the 32-bit features, and of the matrix of products and its eigenvectors in 64 bits."""
         return 4 * size.rows * size.dimension + 3 * 8 * min(size.rows, size.dimension) ** 2
 
 

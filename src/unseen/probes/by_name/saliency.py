@@ -21,7 +21,7 @@ class Saliency(Probe):
 
 @dataclass(frozen=True)
 class SaliencyJob(ImageJob):
-    """Everything that decides the attention maps of a backbone on a set of images."""
+    """Everything that determines the attention maps of a backbone on a set of images."""
 
     variant: ClassVar[str] = Saliency.name
     protocol: SaliencyProtocol

@@ -1,4 +1,4 @@
-"""The training batches of dense tasks: every random choice is a function of the seed and of the step's number."""
+"""Training batches of dense tasks: every random choice is a function of the seed and the step number."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -22,15 +22,15 @@ from unseen.probes.patches.codes import UNLABELLED, Codes
 
 T = TypeVar("T")
 AHEAD = 4
-"""Batches that are made while the network works on earlier ones."""
+"""Number of batches prepared while the network works on earlier ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingImages:
-    """The images that train, and what is done to them.
+    """The training images and their transformations.
 
     Attributes:
-        numbers: of the images in the data set; those whose labels are damaged are not among them.
+        numbers: indices of the images in the data set, without those with damaged labels.
     """
 
     opened: OpenDenseDataset
@@ -40,7 +40,7 @@ class TrainingImages:
     seed: int = 0
 
     def drawn(self, step: int) -> list[int]:
-        """The images of a step: an endless row of shuffled epochs, cut into batches."""
+        """The images of a step: an endless sequence of shuffled epochs, cut into batches."""
         batch = self.protocol.batch
         places = epoch_order(len(self.numbers), step * batch, (step + 1) * batch, self.seed)
         return [self.numbers[place] for place in places]
@@ -94,14 +94,14 @@ def box_batches(
 
 
 def flipped(objects: Objects, width: int) -> Objects:
-    """The objects of an image that is mirrored left to right."""
+    """The objects of a horizontally mirrored image."""
     boxes = objects.boxes.copy()
     boxes[:, [0, 2]] = width - objects.boxes[:, [2, 0]]
     return Objects(boxes, objects.classes, objects.ignored, objects.crowd)
 
 
 def ahead(made: Callable[[int], T], steps: Sequence[int], threads: int = AHEAD) -> Iterator[T]:
-    """What a function gives for each step, in order, a few of them made in threads before they are asked for."""
+    """The results of a function for each step, in order, with a few computed ahead in threads."""
     waiting: deque[Future[Any]] = deque()
     coming = iter(steps)
     with ThreadPoolExecutor(threads) as pool:

@@ -1,4 +1,4 @@
-"""What of a backbone the networks of dense protocols stand on, and where that goes beyond the paper."""
+"""The part of a backbone used in dense protocols, and where that extends the paper."""
 
 from typing import Literal
 
@@ -11,22 +11,22 @@ from unseen.probes.dense.pyramid import STRIDES, Frozen, LastMap, Pyramid, dilat
 from unseen.probes.dense.simple_pyramid import LAST, SimplePyramid, square_map
 
 Extension = Literal["simple-pyramid", "plain-map", "other-last-stage", "other-dilation"]
-"""How a training goes beyond the paper; codes of notices."""
+"""How a training extends the paper; codes of notices."""
 
 
 def own_maps(backbone: Backbone) -> Pyramid | None:
-    """The four maps of a CNN that has them, and takes images of any size; it shares the backbone's weights."""
+    """The four maps of a CNN that provides them and accepts images of any size; shares the backbone's weights."""
     network = getattr(backbone.module, "network", backbone.module)
     try:
         return Pyramid(network)
     except torch.OutOfMemoryError:
         raise
-    except Exception:  # a network that takes images of one size can raise anything at all
+    except Exception:  # a network for a fixed image size can raise any exception
         return None
 
 
 def extension_of(backbone: Backbone, protocol: DenseProtocol) -> Extension | None:
-    """How a backbone in a protocol goes beyond the paper, which has ResNets only."""
+    """How a backbone in a protocol extends the paper, which only uses ResNets."""
     pyramid = own_maps(backbone)
     if pyramid is None:
         return "plain-map" if protocol.head == "psp" else "simple-pyramid"
@@ -36,14 +36,14 @@ def extension_of(backbone: Backbone, protocol: DenseProtocol) -> Extension | Non
 
 
 def body_with_maps(backbone: Backbone) -> Pyramid | SimplePyramid:
-    """Four maps: a CNN's own, or a simple feature pyramid, whose new layers are drawn from PyTorch's numbers."""
+    """Four maps: a CNN's own, or a simple feature pyramid, whose new layers are drawn from PyTorch's generator."""
     return own_maps(backbone) or SimplePyramid(square_map(backbone, LAST))
 
 
 def frozen_last_map(backbone: Backbone) -> tuple[Frozen, int]:
-    """The last map at stride 8 of a backbone that stays as it is, and its channels.
+    """The last map at stride 8 of a frozen backbone, and its channels.
 
-    A CNN is dilated. Another network has no strides to take back: its map is read at a finer grid.
+    A CNN is dilated. Other networks have no strides to undo: their map is read on a finer grid.
     """
     pyramid = own_maps(backbone)
     if pyramid is None:

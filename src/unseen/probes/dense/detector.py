@@ -1,10 +1,10 @@
 """Faster R-CNN with a feature pyramid (Ren et al. 2015, Lin et al. 2017) from torchvision's parts, set as in the paper.
 
-Ericsson et al. 2021 (A.4) used another framework. Where torchvision's defaults differ from it, its values are taken:
-1000 proposals after suppression in training (torchvision: 2000), L1 losses of boxes (smooth L1 with β = 1/9), RoIAlign
-at half-pixel centres with as many samples as a cell has pixels (no half pixel, 2 × 2 samples). Kept are torchvision's
+Ericsson et al. 2021 (A.4) used another framework, whose values are used where torchvision's defaults differ: 1000
+proposals after suppression in training (torchvision: 2000), L1 box losses (smooth L1 with β = 1/9), RoIAlign at
+half-pixel centres with as many samples as a cell has pixels (no half pixel, 2 × 2 samples). torchvision's
 initialisation, the matching of anchors (0.7 and 0.3) and of proposals (0.5), 256 anchors per image of which half are
-positive, and the weights of box offsets, which are the same in both.
+positive, and the weights of box offsets are unchanged; they are the same in both.
 """
 
 from collections import OrderedDict
@@ -32,15 +32,18 @@ from unseen.probes.dense.simple_pyramid import SimplePyramid
 WIDTH, HIDDEN, CELLS = 256, 1024, 7
 ANCHORS, RATIOS = (32, 64, 128, 256, 512), (0.5, 1.0, 2.0)
 TRAINED_SIDES, LONGEST = tuple(range(480, 801, 32)), 1333
-"""Of the short side, one of which is drawn for an image in training; in tests it is the last. And of the long side."""
+"""Short sides, one of which is drawn for an image in training (the last one is used in tests), and the maximum long
+side.
+"""
 CANONICAL_SIDE, CANONICAL_LEVEL = 224, 2
-"""A box of 224 pixels goes to the third map, one of half the size to the map before it (Lin et al. 2017, eq. 1)."""
+"""A box of 224 pixels is assigned to the third map, one of half the size to the map before it (Lin et al. 2017, eq. 1).
+"""
 
 
 class PyramidNetwork(nn.Module):
     """Maps of one width (FPN), with a fifth, coarser one for the anchors of 512 pixels.
 
-    The maps of a simple feature pyramid are of that width already, and no FPN follows them (Li et al. 2022).
+    The maps of a simple feature pyramid already have that width and are not followed by an FPN (Li et al. 2022).
     """
 
     def __init__(self, pyramid: Pyramid | SimplePyramid, *, frozen: bool) -> None:
@@ -75,12 +78,12 @@ def faster_rcnn(
     sides: Sequence[int] = TRAINED_SIDES,
     longest: int = LONGEST,
 ) -> GeneralizedRCNN:
-    """The detector; its labels count from 1, as 0 is the background.
+    """The detector; its labels count from 1, since 0 is the background.
 
     Args:
-        transform: of the backbone, whose normalisation images get.
-        frozen: keep the backbone as it is but for its last stage, or, under a simple feature pyramid, all of it. Batch
-            norms are kept in either case.
+        transform: the backbone's, whose normalisation is applied to images.
+        frozen: freeze the backbone except for its last stage or, under a simple feature pyramid, entirely. Batch norms
+            are frozen in either case.
     """
     anchors = AnchorGenerator(tuple((size,) for size in ANCHORS), (RATIOS,) * len(ANCHORS))
     proposals = L1Proposals(
@@ -112,13 +115,13 @@ def faster_rcnn(
 
 
 class L1Proposals(RegionProposalNetwork):  # type: ignore[misc]
-    """torchvision's network of proposals with an L1 loss of boxes."""
+    """torchvision's region proposal network with an L1 box loss."""
 
     def compute_loss(
         self, objectness: Tensor, pred_bbox_deltas: Tensor, labels: list[Tensor], regression_targets: list[Tensor]
     ) -> tuple[Tensor, Tensor]:
-        """Losses of drawn anchors: of the scores of all of them, and of the boxes of the positive ones."""
-        positive, negative = (torch.where(torch.cat(of))[0] for of in self.fg_bg_sampler(labels))
+        """Losses of sampled anchors: of the scores of all of them, and of the boxes of the positive ones."""
+        positive, negative = (torch.where(torch.cat(masks))[0] for masks in self.fg_bg_sampler(labels))
         drawn, wanted = torch.cat((positive, negative)), torch.cat(labels)
         targets = torch.cat(regression_targets)
         boxes = l1_loss(pred_bbox_deltas[positive], targets[positive], reduction="sum") / len(drawn)
@@ -126,7 +129,7 @@ class L1Proposals(RegionProposalNetwork):  # type: ignore[misc]
 
 
 class L1Heads(RoIHeads):  # type: ignore[misc]
-    """torchvision's heads of boxes with an L1 loss; masks and keypoints have no place here."""
+    """torchvision's box heads with an L1 loss; masks and keypoints are not supported."""
 
     def forward(
         self,
@@ -135,7 +138,7 @@ class L1Heads(RoIHeads):  # type: ignore[misc]
         image_shapes: list[tuple[int, int]],
         targets: list[dict[str, Tensor]] | None = None,
     ) -> tuple[list[dict[str, Tensor]], dict[str, Tensor]]:
-        """Detections of each image, in training none, and losses, in tests none."""
+        """Detections of each image (none in training), and losses (none in tests)."""
         labels: list[Tensor] = []
         if self.training:
             proposals, _, labels, wanted = self.select_training_samples(proposals, targets)
@@ -155,7 +158,7 @@ def _box_losses(scores: Tensor, offsets: Tensor, labels: Tensor, wanted: Tensor)
 
 
 class AlignedPooling(nn.Module):
-    """RoIAlign at half-pixel centres from the map that fits the size of a box: (n, channels, 7, 7) of n boxes."""
+    """RoIAlign at half-pixel centres from the map that fits the size of a box: (n, channels, 7, 7) for n boxes."""
 
     def forward(self, maps: Mapping[str, Tensor], boxes: list[Tensor], _: list[tuple[int, int]]) -> Tensor:
         levels = [maps[str(place)] for place in range(len(STRIDES))]
@@ -172,7 +175,7 @@ class AlignedPooling(nn.Module):
 
 
 def as_targets(objects: Objects, device: torch.device | str) -> dict[str, Tensor]:
-    """What the detector trains on: objects that are marked as difficult too, but no crowds."""
+    """The training targets of the detector: all objects including difficult ones, but no crowds."""
     kept = ~objects.crowd
     return {
         "boxes": torch.as_tensor(objects.boxes[kept], dtype=torch.float32, device=device),
@@ -181,7 +184,7 @@ def as_targets(objects: Objects, device: torch.device | str) -> dict[str, Tensor
 
 
 def as_detections(found: Mapping[str, Any]) -> Detections:
-    """What the detector found in an image."""
+    """The detector's output for an image, as detections."""
     boxes, labels, scores = (
         cast("Tensor", found[name]).detach().cpu().numpy() for name in ("boxes", "labels", "scores")
     )

@@ -1,4 +1,4 @@
-"""Heads for maps as in Ericsson et al. 2021: pyramid pooling (Zhao et al. 2017), UPerNet (Xiao et al. 2018)."""
+"""Map heads as in Ericsson et al. 2021: pyramid pooling (Zhao et al. 2017), UPerNet (Xiao et al. 2018)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ def conv_block(before: int, after: int, kernel: int) -> nn.Sequential:
 
 
 class PyramidPooling(nn.Module):
-    """A map beside its means over 1, 4, 9 and 36 parts: (b, c, h, w) → (b, c + 4·width, h, w)."""
+    """A map concatenated with its means over 1, 4, 9 and 36 parts: (b, c, h, w) → (b, c + 4·width, h, w)."""
 
     def __init__(self, channels: int, width: int = WIDTH) -> None:
         super().__init__()
@@ -44,8 +44,8 @@ class PSPHead(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.last(self.pooling(x))
-        return found
+        output: Tensor = self.last(self.pooling(x))
+        return output
 
 
 class UPerHead(nn.Module):
@@ -63,12 +63,15 @@ class UPerHead(nn.Module):
     def forward(self, maps: Mapping[str, Tensor]) -> Tensor:
         levels = list(maps.values())
         x = self.top(self.pooling(levels[-1]))
-        found = [x]
+        output = [x]
         for level, lateral, smooth in zip(levels[-2::-1], self.lateral[::-1], self.smooth[::-1], strict=True):
             side = lateral(level)
             x = side + interpolate(x, size=side.shape[2:], mode="bilinear", align_corners=False)
-            found.insert(0, smooth(x))
-        size = found[0].shape[2:]
-        alike = [found[0], *(interpolate(each, size=size, mode="bilinear", align_corners=False) for each in found[1:])]
+            output.insert(0, smooth(x))
+        size = output[0].shape[2:]
+        alike = [
+            output[0],
+            *(interpolate(each, size=size, mode="bilinear", align_corners=False) for each in output[1:]),
+        ]
         scores: Tensor = self.last(self.fuse(torch.cat(alike, dim=1)))
         return scores

@@ -1,4 +1,4 @@
-"""Networks for maps end to end: a backbone with the head of a protocol, its loss, and its predictions."""
+"""End-to-end networks for maps: a backbone with the head of a protocol, its loss, and its predictions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,16 +27,16 @@ class MapPredictor(nn.Module):
         self.body, self.head = body, head
 
     def forward(self, images: Tensor) -> Tensor:
-        found: Tensor = self.head(self.body(images))
-        return found
+        scores: Tensor = self.head(self.body(images))
+        return scores
 
 
 def map_predictor(backbone: Backbone, count: int, protocol: DenseProtocol, *, seed: int) -> MapPredictor:
-    """The network of a protocol: PSP on the last map of a frozen backbone, or UPerNet on one that trains.
+    """The network of a protocol: PSP on the last map of a frozen backbone, or UPerNet on a trained one.
 
     Args:
-        count: codes to predict.
-        seed: of the weights of the head, and of a simple feature pyramid.
+        count: number of codes to predict.
+        seed: seed of the weights of the head, and of a simple feature pyramid.
     """
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
@@ -64,7 +64,7 @@ def map_loss(model: nn.Module, batch: tuple[Tensor, Tensor], device: torch.devic
 def predicted_map(
     model: nn.Module, pixels: NDArray[np.uint8], transform: Transform, protocol: DenseProtocol, device: torch.device
 ) -> Tensor:
-    """(count, h, w) probabilities of codes at the size of an image, the mean over the protocol's test sizes."""
+    """(count, h, w) probabilities of codes at the size of an image, averaged over the protocol's test sizes."""
     size = (pixels.shape[0], pixels.shape[1])
     total: Tensor | None = None
     for side in protocol.tested:
@@ -74,8 +74,8 @@ def predicted_map(
             scores = model(batch).float()
         whole = interpolate(scores, size=batch.shape[2:], mode="bilinear", align_corners=False)
         inside = whole[:, :, : scaled.shape[1], : scaled.shape[2]]
-        found = interpolate(inside, size=size, mode="bilinear", align_corners=False)[0].softmax(dim=0)
-        total = found if total is None else total + found
+        probabilities = interpolate(inside, size=size, mode="bilinear", align_corners=False)[0].softmax(dim=0)
+        total = probabilities if total is None else total + probabilities
     assert total is not None
     return total / len(protocol.tested)
 

@@ -1,8 +1,8 @@
 """How detectors and dense predictors are trained: Ericsson et al. 2021, A.4 to A.6.
 
-Where the appendix and the public code disagree, the code's values are taken: batches of 2 and a decay per step for
-surface normals, a polynomial decay per step for segmentation (the appendix's "× 0.9 every 500 iterations" would end at
-a rate of 4e-16).
+If the appendix and the public code disagree, the code's values are used: batches of 2 and a decay per step for surface
+normals, a polynomial decay per step for segmentation (the appendix's "× 0.9 every 500 iterations" would end at a rate
+of 4e-16).
 """
 
 from dataclasses import dataclass, replace
@@ -11,26 +11,26 @@ from typing import Literal
 from unseen.errors import UserError
 
 SIDES = (300, 375, 450, 525, 600)
-"""Of the short side of images for normals and segmentation."""
+"""Short sides of images for normals and segmentation."""
 EXTENDED, SHORT = "-extended", "-short"
-"""What the names of protocols end with that go beyond the paper, or are a short form, or both, in this order."""
+"""Suffixes of protocols that extend the paper, or are a short form, or both, in this order."""
 
 
 @dataclass(frozen=True)
 class DenseProtocol:
-    """Everything here can change a number.
+    """A training protocol; every field can change a number.
 
     Attributes:
-        head: `faster-rcnn`, `psp` on a network that is dilated to stride 8, or `upernet`.
-        backbone: what of the backbone trains: nothing, its last stage, all but its batch norms, or all.
-        rate: at the start; it falls to 0 as (1 − step/steps)^power, or by 10 at each of `milestones`.
-        warm_up: steps over which it grows to `rate`, linearly, from a thousandth of it.
-        decay: weight decay, and `decayed` what it is of: all parameters, all but those of norms, or weights alone,
-            neither biases nor norms.
-        sides: of which the short side of a training image is drawn; `tested` are those of test images, whose
-            predictions are averaged. `longest` bounds the long side.
-        stride: of the labels that train, relative to the image.
-        width: channels of the head of maps.
+        head: `faster-rcnn`, `psp` on a network dilated to stride 8, or `upernet`.
+        backbone: which part of the backbone is trained: nothing, its last stage, all but its batch norms, or all.
+        rate: initial learning rate; it decreases to 0 as (1 − step/steps)^power, or by 10 at each of `milestones`.
+        warm_up: steps over which it increases linearly to `rate`, from a thousandth of it.
+        decay: weight decay, applied to `decayed`: all parameters, all but those of norms, or only weights, without
+            biases and norms.
+        sides: choices for the short side of a training image; `tested` are those of test images, whose predictions are
+            averaged. `longest` bounds the long side.
+        stride: stride of the training labels, relative to the image.
+        width: channels of the map head.
     """
 
     name: str
@@ -53,7 +53,7 @@ class DenseProtocol:
     width: int = 512
 
     def rate_at(self, step: int) -> float:
-        """The learning rate of a step, the first of which is 0."""
+        """The learning rate of a step, counted from 0."""
         rate = self.rate * (1 - step / self.steps) ** self.power if self.power else self.rate
         rate *= 0.1 ** sum(step >= each for each in self.milestones)
         if step < self.warm_up:
@@ -102,15 +102,15 @@ SEGMENTATION = DenseProtocol(
 
 
 def extended(protocol: DenseProtocol) -> DenseProtocol:
-    """The same for a network that the paper's has no place for, which is a protocol of its own."""
+    """The same protocol under another name, for a network that the paper does not cover."""
     return replace(protocol, name=f"{protocol.name}{EXTENDED}")
 
 
 def shortened(protocol: DenseProtocol, steps: int, scale: float = 1.0) -> DenseProtocol:
-    """A short form, which is a protocol of its own: fewer steps, with all moments moved alike, and smaller images.
+    """A short form under another name: fewer steps, with the schedule scaled accordingly, and smaller images.
 
     Args:
-        scale: of the sides of images.
+        scale: factor on the sides of images.
     """
     if not 0 < steps <= protocol.steps or not 0 < scale <= 1:
         raise UserError(f"a short form has 1 to {protocol.steps:,} steps and images of at most the full size")

@@ -1,4 +1,4 @@
-"""The maps inside a backbone that detectors and segmentation heads build on: C2 to C5, at strides 4, 8, 16 and 32."""
+"""The feature maps of a backbone used by detectors and segmentation heads: C2 to C5, at strides 4, 8, 16 and 32."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -12,19 +12,19 @@ from unseen.errors import UserError
 
 STRIDES = (4, 8, 16, 32)
 STAGES = ("layer1", "layer2", "layer3", "layer4")
-"""Of a ResNet, in torchvision and in timm."""
+"""Names of a ResNet's stages, in torchvision and in timm."""
 PROBED = 128
-"""Side of the image that shows which maps a network has."""
+"""Side of the image used to find out which maps a network has."""
 
 
 class Pyramid(nn.Module):
-    """A network that gives its four maps: images (b, 3, h, w) → "0" … "3", (b, c, h/4, w/4) … (b, c, h/32, w/32).
+    """A network that returns its four maps: images (b, 3, h, w) → "0" … "3", (b, c, h/4, w/4) … (b, c, h/32, w/32).
 
-    ResNets are cut at the ends of their stages. Other CNNs of timm say themselves where their maps are.
+    ResNets are cut at the ends of their stages. Other CNNs of timm declare where their maps are.
 
     Attributes:
-        channels: of the four maps.
-        resnet: whether it is one, as all networks of the paper are.
+        channels: channels of the four maps.
+        resnet: whether it is a ResNet, like all networks of the paper.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -36,8 +36,8 @@ class Pyramid(nn.Module):
         with torch.inference_mode():
             maps = list(self.eval()(_probe(network)).values())
         if [round(PROBED / each.shape[-1]) for each in maps] != list(STRIDES):
-            found = ", ".join(f"{PROBED / each.shape[-1]:g}" for each in maps)
-            raise UserError(f"gives maps at strides {found}; 4, 8, 16 and 32 are needed, as CNNs have them")
+            strides = ", ".join(f"{PROBED / each.shape[-1]:g}" for each in maps)
+            raise UserError(f"gives maps at strides {strides}; 4, 8, 16 and 32 are needed, as CNNs have them")
         self.channels = tuple(each.shape[1] for each in maps)
 
     def forward(self, images: Tensor) -> "OrderedDict[str, Tensor]":
@@ -48,15 +48,15 @@ class Pyramid(nn.Module):
         return OrderedDict((str(place), each) for place, each in enumerate(maps))
 
     def _by_stages(self, images: Tensor) -> "OrderedDict[str, Tensor]":
-        found: OrderedDict[str, Tensor] = OrderedDict()
+        maps: OrderedDict[str, Tensor] = OrderedDict()
         x = images
         for name, part in self.network.named_children():
             x = part(x)
             if name in STAGES:
-                found[str(STAGES.index(name))] = x
+                maps[str(STAGES.index(name))] = x
             if name == STAGES[-1]:
                 break
-        return found
+        return maps
 
 
 class LastMap(nn.Module):
@@ -67,18 +67,18 @@ class LastMap(nn.Module):
         self.pyramid = pyramid
 
     def forward(self, images: Tensor) -> Tensor:
-        found: Tensor = self.pyramid(images)["3"]
-        return found
+        last: Tensor = self.pyramid(images)["3"]
+        return last
 
 
 def freeze(modules: Iterable[nn.Module]) -> None:
-    """Keep the parameters of modules as they are."""
+    """Freeze the parameters of modules."""
     for module in modules:
         module.requires_grad_(False)
 
 
 class Frozen(nn.Module):
-    """A network that stays as it is: nothing in it trains, and it computes as in tests, whatever mode it is set to."""
+    """A frozen network: nothing in it is trained, and it always runs in evaluation mode."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class Frozen(nn.Module):
 
 
 class FrozenNorms(nn.Module):
-    """A network whose batch norms stay as they are, statistics, weights and biases, whatever mode it is set to."""
+    """A network with frozen batch norms (statistics, weights and biases) in any mode."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
@@ -112,10 +112,10 @@ class FrozenNorms(nn.Module):
 
 
 def freeze_early_stages(pyramid: Pyramid) -> None:
-    """Keep the stem and the stages before the last as they are: the paper's "frozen" detectors train stage 5.
+    """Freeze the stem and all stages before the last: the paper's "frozen" detectors train stage 5.
 
-    The last stage is what the last map depends on and the one before it does not, which gradients tell. Of a ResNet
-    this is `layer4`; other CNNs have no such names.
+    The last stage consists of the parameters that the last map depends on and the one before it does not, determined by
+    gradients. In a ResNet this is `layer4`; other CNNs have no such names.
     """
     parameters = [each for each in pyramid.parameters() if each.requires_grad]
     with torch.enable_grad():
@@ -129,10 +129,10 @@ def freeze_early_stages(pyramid: Pyramid) -> None:
 
 
 def dilate(pyramid: Pyramid) -> None:
-    """Change a CNN, in place, so that its last map has stride 8 instead of 32: later layers get dilated kernels.
+    """Modify a CNN in place so that its last map has stride 8 instead of 32: later layers get dilated kernels.
 
-    A convolution of stride 2 becomes one of stride 1, and those after it see twice as far, as in the public code of
-    MIT's semantic segmentation: a layer whose input had stride s is dilated by s/8.
+    A convolution of stride 2 becomes one of stride 1, and those after it are dilated, as in MIT's public code for
+    semantic segmentation: a layer whose input had stride s is dilated by s/8.
     """
     inputs = _input_strides(pyramid)
     for module, stride in inputs.items():
@@ -143,7 +143,7 @@ def dilate(pyramid: Pyramid) -> None:
             module.stride = (1, 1)
             if module.kernel_size[0] > 1:
                 module.dilation = (reach, reach)
-                if module.padding != (0, 0):  # layers that pad as TensorFlow does find their padding themselves
+                if module.padding != (0, 0):  # layers with TensorFlow padding determine their padding themselves
                     module.padding = tuple(reach * (side // 2) for side in module.kernel_size)
         else:
             module.kernel_size = module.stride = 1  # ResNet-D pools in its shortcuts
@@ -155,10 +155,10 @@ def dilate(pyramid: Pyramid) -> None:
 
 def _input_strides(pyramid: Pyramid) -> dict[nn.Conv2d | nn.AvgPool2d, int]:
     """The stride, relative to the image, of the input of each convolution and of each pooling that halves a map."""
-    found: dict[nn.Conv2d | nn.AvgPool2d, int] = {}
+    strides: dict[nn.Conv2d | nn.AvgPool2d, int] = {}
 
     def note(module: Any, inputs: tuple[Tensor, ...]) -> None:
-        found[module] = round(PROBED / inputs[0].shape[-1])
+        strides[module] = round(PROBED / inputs[0].shape[-1])
 
     layers = [
         each
@@ -172,7 +172,7 @@ def _input_strides(pyramid: Pyramid) -> dict[nn.Conv2d | nn.AvgPool2d, int]:
     finally:
         for handle in handles:
             handle.remove()
-    return found
+    return strides
 
 
 def _probe(network: nn.Module) -> Tensor:

@@ -1,6 +1,6 @@
 """Four maps from one: the simple feature pyramid of ViTDet (Li et al. 2022), for networks of one resolution.
 
-Ericsson et al. 2021 have ResNets only: what is trained in this way goes beyond their protocols.
+Ericsson et al. 2021 only use ResNets: trainings with this pyramid extend their protocols.
 """
 
 from collections import OrderedDict
@@ -16,18 +16,18 @@ from unseen.probes.dense.pyramid import STRIDES
 
 WIDTH = 256
 LAST = 16
-"""Stride of the map that the others are made of."""
+"""Stride of the map that the others are computed from."""
 
 
 class SquareMap(nn.Module):
-    """The last map of a network that takes square images of one size: (b, 3, h, w) → (b, c, h/stride, w/stride).
+    """The last map of a network for square images of one size: (b, 3, h, w) → (b, c, h/stride, w/stride).
 
-    As in ViTDet, images are padded to the square below and on the right. Those that are larger are scaled down until
-    they fit, their sides alike. The map is read bilinearly at the centres of cells of `stride` pixels of the image; a
-    ViT of patches of 16 pixels gives its tokens as they are at stride 16, if images fit.
+    As in ViTDet, images are padded at the bottom and right to a square. Larger images are scaled down to fit,
+    preserving their aspect ratio. The map is sampled bilinearly at the centres of cells of `stride` image pixels; a ViT
+    with patches of 16 pixels returns its tokens unchanged at stride 16, if images fit.
 
     Attributes:
-        channels: of the map.
+        channels: channels of the map.
     """
 
     def __init__(self, network: Extractor, side: int, stride: int) -> None:
@@ -50,10 +50,10 @@ class SquareMap(nn.Module):
         )  # in pixels of the square
         y, x = torch.meshgrid(rows, columns, indexing="ij")
         places = 2 * torch.stack((x, y), dim=-1) / self.side - 1
-        found: Tensor = grid_sample(
+        sampled: Tensor = grid_sample(
             maps, places.expand(len(maps), -1, -1, -1).to(maps.dtype), padding_mode="border", align_corners=False
         )
-        return found
+        return sampled
 
 
 class ChannelNorm(nn.LayerNorm):
@@ -64,13 +64,13 @@ class ChannelNorm(nn.LayerNorm):
 
 
 class SimplePyramid(nn.Module):
-    """Maps of 256 channels at strides 4, 8, 16 and 32 from the map at stride 16: no map sees another.
+    """Maps of 256 channels at strides 4, 8, 16 and 32 from the map at stride 16, each computed independently.
 
-    The map is doubled by transposed convolutions, twice for stride 4 with a layer norm and a GELU between, or halved by
-    max pooling; a 1×1 and a 3×3 convolution without biases follow, each with a layer norm.
+    The map is doubled by transposed convolutions (twice for stride 4, with a layer norm and a GELU between), or halved
+    by max pooling; a 1×1 and a 3×3 convolution without biases follow, each with a layer norm.
 
     Attributes:
-        channels: of the four maps.
+        channels: channels of the four maps.
     """
 
     channels = (WIDTH,) * len(STRIDES)
@@ -113,7 +113,7 @@ def _smoothing(channels: int) -> list[nn.Module]:
 def square_map(backbone: Backbone, stride: int) -> SquareMap:
     """The last map of a loaded backbone, which shares its weights."""
     if not isinstance(backbone.module, Extractor):
-        raise UserError(f"{backbone.spec.id}: gives vectors of whole images alone; boxes and maps need one of patches")
+        raise UserError(f"{backbone.spec.id}: gives only one vector per image; boxes and maps need patch features")
     try:
         return SquareMap(backbone.module, backbone.spec.transform.size, stride)
     except UserError as error:

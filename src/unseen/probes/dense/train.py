@@ -1,8 +1,8 @@
 """Training a dense predictor by SGD for a number of steps, resumable to the same weights.
 
-Everything random in a step (the batch, its sizes, dropout, which anchors are drawn) is a function of the seed and of
-the step's number, so a run that continues from a checkpoint sees what an unbroken one would have seen. On one CPU
-thread the weights are then equal to the bit; a GPU adds some sums in an order of its own.
+Everything random in a step (the batch, its sizes, dropout, sampled anchors) is a function of the seed and the step
+number, so a run resumed from a checkpoint sees the same data as an uninterrupted one. On one CPU thread the weights are
+then bit-identical; on a GPU the order of some sums varies.
 """
 
 import json
@@ -23,20 +23,20 @@ from unseen.probes.finetuning.training_state import TrainingState
 Batches = Callable[[int], Iterator[Any]]
 """The batches from a step on, in order."""
 Loss = Callable[[nn.Module, Any, torch.device], Tensor]
-"""Of a batch."""
+"""Loss of a batch."""
 SAVE_SECONDS = 30.0
-"""Between checkpoints at least: one of a detector is 200 MB, which can take a disk longer than the steps before it."""
+"""Minimum seconds between checkpoints: one of a detector is 200 MB, and writing it can take longer than the steps."""
 NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """How a training went; the network itself was changed in place.
+    """Result of a training; the network itself was modified in place.
 
     Attributes:
-        losses: mean of each stretch of steps from one check to the next, of the finite ones.
-        finished: False where the last loss before a check was not finite: training diverged and ended there.
-        skipped: steps whose loss was not finite, which left the weights as they were.
+        losses: mean of the finite losses between one check and the next.
+        finished: False if the last loss before a check was not finite: training diverged and stopped there.
+        skipped: steps with a non-finite loss, which left the weights unchanged.
     """
 
     losses: tuple[float, ...]
@@ -57,15 +57,15 @@ def train_dense(
     identity: str = "",
     watch: Callable[[int], None] = lambda _: None,
 ) -> Trained:
-    """Train what is trainable of a network, from its checkpoint on where there is one.
+    """Train the trainable parameters of a network, starting from its checkpoint if there is one.
 
-    On a GPU products are in float16 and weights in float32, with the loss scaled so that small gradients survive.
+    On a GPU, products are in float16 and weights in float32, with the loss scaled so that small gradients survive.
 
     Args:
-        model: changed in place, and left on the device in evaluation mode.
-        every: steps between checks: the loss is looked at, and all that decides the rest is saved to `checkpoint`, if
-            it was not saved a moment ago.
-        identity: what is trained and on what, beyond the protocol and the seed; a checkpoint of another is refused.
+        model: modified in place, and left on the device in evaluation mode.
+        every: steps between checks: the loss is examined, and the training state is saved to `checkpoint`, unless it
+            was saved recently.
+        identity: identifies the network and the data, beyond the protocol and the seed; other checkpoints are refused.
         watch: called with the number of steps done, at every check.
     """
     on_gpu = device.type == "cuda"
@@ -79,8 +79,8 @@ def train_dense(
     with torch.random.fork_rng(devices=[device] if on_gpu else []):
         while finished and step < protocol.steps:
             stretch = range(step, min(step + every, protocol.steps))
-            found = [_step(model, optimizer, scaler, loss, next(coming), protocol, number, seed) for number in stretch]
-            values = torch.stack(found).cpu()
+            recent = [_step(model, optimizer, scaler, loss, next(coming), protocol, number, seed) for number in stretch]
+            values = torch.stack(recent).cpu()
             sound = values[values.isfinite()]
             losses.append(float(sound.mean()) if len(sound) else float("nan"))
             skipped += len(values) - len(sound)
@@ -104,8 +104,8 @@ def _step(
     number: int,
     seed: int,
 ) -> Tensor:
-    """One update; returns the loss before it. The scaler passes over an update whose gradients are not finite."""
-    torch.manual_seed((seed << 32) + number)  # after the batch, as making it may draw from the same numbers
+    """One update; returns the loss before it. The scaler skips an update with non-finite gradients."""
+    torch.manual_seed((seed << 32) + number)  # after the batch, since preparing it may use the same generator
     for group in optimizer.param_groups:
         group["lr"] = protocol.rate_at(number)
     device = next(model.parameters()).device
@@ -121,7 +121,7 @@ def _step(
 
 
 def _sgd(model: nn.Module, protocol: DenseProtocol) -> torch.optim.SGD:
-    """The optimizer, with weight decay on what the protocol says."""
+    """The optimizer, with weight decay as the protocol specifies."""
     decayed, free = list[nn.Parameter](), list[nn.Parameter]()
     for module in model.modules():
         norm = isinstance(module, NORMS)

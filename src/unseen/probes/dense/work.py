@@ -27,9 +27,9 @@ from unseen.probes.patches.codes import ClassCodes, Codes, normal_codes
 from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, picture_name
 
 CHECKS = 20
-"""How often a training looks at its loss and saves where it is."""
+"""Steps between checks of the loss and saving of the state."""
 CONFIDENT = 0.5
-"""Detections of a lower score are not drawn."""
+"""Detections with a lower score are not drawn."""
 CODED_NORMALS = 200_000
 
 
@@ -47,13 +47,13 @@ def train_and_score(
 ) -> dict[str, Any]:
     """The values of a job.
 
-    Images whose labels cannot be used are left out.
+    Images with unusable labels are left out.
 
     Args:
-        backbone: its module is changed.
+        backbone: its module is modified.
         checkpoint: as in `train_dense`.
-        pictures: folder that predictions of a few test images are drawn into.
-        test: whether to score; without it, this measures how long steps take.
+        pictures: folder for pictures of the predictions on a few test images.
+        test: whether to score; without it, this only measures how long steps take.
     """
     numbers = sound_images(data, "train")
     if not numbers:
@@ -62,10 +62,10 @@ def train_and_score(
     codes = None if job.kind == "boxes" else _codes(data, numbers)
     model = _network(job, backbone, data, codes)
     stretch = every or max(job.protocol.steps // CHECKS, 1)
-    found = _trained(model, images, codes, job, device, checkpoint, stretch, watch)
-    if not found.finished:
+    trained = _trained(model, images, codes, job, device, checkpoint, stretch, watch)
+    if not trained.finished:
         raise UserError(f"{job.backbone} on {job.domain}: training diverged")
-    values: dict[str, Any] = {"losses": list(found.losses), "skipped": found.skipped}
+    values: dict[str, Any] = {"losses": list(trained.losses), "skipped": trained.skipped}
     if not test:
         return values
     if codes is None:
@@ -74,7 +74,7 @@ def train_and_score(
 
 
 def sound_images(data: OpenDenseDataset, split: str) -> list[int]:
-    """The images of a split whose labels can be used."""
+    """The images of a split with usable labels."""
     return [number for number, _ in _labelled(data, split)]
 
 
@@ -82,7 +82,7 @@ def _labelled(data: OpenDenseDataset, split: str) -> Iterator[tuple[int, Labels]
     for number in data.numbers(split):
         try:
             yield number, data.labels(number)
-        except UserError:  # named among the flaws of the run
+        except UserError:  # they are named among the run's notices
             continue
 
 
@@ -142,26 +142,26 @@ def _score_boxes(model: nn.Module, data: OpenDenseDataset, device: torch.device,
     from unseen.probes.dense.detector import as_detections
 
     model.eval()
-    truth, found, kept = list[Objects](), list[Detections](), list[int]()
+    truth, detections, kept = list[Objects](), list[Detections](), list[int]()
     for number, objects in _labelled(data, "test"):
         assert isinstance(objects, Objects)
         image = torch.from_numpy(_pixels(data, number).copy()).permute(2, 0, 1).float().to(device) / 255
         with torch.autocast(device.type, dtype=torch.float16, enabled=device.type == "cuda"):
             [detected] = model([image])
         truth.append(objects)
-        found.append(as_detections(detected))
+        detections.append(as_detections(detected))
         kept.append(number)
     classes = len(data.dataset.classes)
-    paper, coco = voc_scores(truth, found, classes), coco_scores(truth, found, classes)
+    paper, coco = voc_scores(truth, detections, classes), coco_scores(truth, detections, classes)
     if folder is not None:
         own = [
             (voc_scores([true], [seen], classes).ap, place)
-            for place, (true, seen) in enumerate(zip(truth, found, strict=True))
+            for place, (true, seen) in enumerate(zip(truth, detections, strict=True))
             if not true.ignored.all()
         ]
         for picture, place in enumerate(best_and_worst(own)):
-            sure = found[place].scores >= CONFIDENT
-            drawn = Objects.of(found[place].boxes[sure], found[place].classes[sure])
+            sure = detections[place].scores >= CONFIDENT
+            drawn = Objects.of(detections[place].boxes[sure], detections[place].classes[sure])
             label_picture("boxes", _pixels(data, kept[place]), truth[place], drawn, folder / picture_name(picture))
     return {
         **{name: getattr(paper, name) for name in ("ap", "ap50", "ap75")},

@@ -1,1 +1,1 @@
-"""Training a whole network."""
+"""Training of a whole network."""

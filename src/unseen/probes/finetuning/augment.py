@@ -1,4 +1,4 @@
-"""What is done to training images before a step, on the device, for a whole batch at once."""
+"""Augmentation of training images, on the device, for a whole batch at once."""
 
 from math import log
 from typing import get_args
@@ -17,11 +17,11 @@ ATTEMPTS = 10
 
 
 def augmented(pixels: Tensor, proportions: Tensor, size: int, augment: Augment, generator: Generator) -> Tensor:
-    """(b, size, size, 3) bytes from (b, side, side, 3) bytes, side ≥ size, by one of the ways of `Augment`.
+    """(b, size, size, 3) bytes from (b, side, side, 3) bytes, side ≥ size, by one of the modes of `Augment`.
 
     Args:
-        pixels: for "centre" images as they are tested, or larger; otherwise whole images squashed to squares.
-        proportions: (b,) width : height of the images before they were squashed; of no effect on "centre".
+        pixels: for "centre", images as in tests, or larger; otherwise whole images squashed to squares.
+        proportions: (b,) width : height of the images before they were squashed; ignored for "centre".
     """
     side = pixels.shape[1]
     if pixels.shape[1:] != (side, side, 3) or side < size:
@@ -38,11 +38,11 @@ def augmented(pixels: Tensor, proportions: Tensor, size: int, augment: Augment, 
 
 
 def random_boxes(proportions: Tensor, generator: Generator, scale: tuple[float, float] = SCALE) -> Tensor:
-    """(b, 4) top, left, height, width of parts of images, as shares of the image's height and width.
+    """(b, 4) top, left, height, width of crops, as shares of the image's height and width.
 
-    Drawn as torchvision's `RandomResizedCrop` draws them, but not rounded to pixels. The share of the area is uniform
-    in `scale` and the logarithm of width : height in `RATIO`. Of ten draws the first that fits into the image is taken;
-    if none does, the largest part in the middle whose proportions are within `RATIO`.
+    Drawn as in torchvision's `RandomResizedCrop`, but not rounded to pixels. The share of the area is uniform in
+    `scale` and the logarithm of width : height in `RATIO`. The first of ten draws that fits into the image is used; if
+    none does, the largest central crop with an aspect ratio within `RATIO`.
 
     Args:
         proportions: (b,) width : height of the images.
@@ -63,14 +63,14 @@ def random_boxes(proportions: Tensor, generator: Generator, scale: tuple[float, 
 
 
 def crops(pixels: Tensor, boxes: Tensor, mirrored: Tensor, size: int) -> Tensor:
-    """Parts of images, (b, size, size, 3) bytes, resized bicubically and smoothed where they shrink, as PIL does it.
+    """Crops of images, (b, size, size, 3) bytes, resized bicubically with antialiasing, as in PIL.
 
     Both sides are resized by a product with a matrix of weights: 6·b·size·side·(side + size) flops.
 
     Args:
         pixels: (b, side, side, 3) bytes.
-        boxes: (b, 4) top, left, height, width in pixels and fractions of them.
-        mirrored: (b,) which are flipped from left to right.
+        boxes: (b, 4) top, left, height, width in fractional pixels.
+        mirrored: (b,) which are flipped horizontally.
     """
     boxes, mirrored = sent(boxes.float(), pixels.device), sent(mirrored, pixels.device)
     top, left, height, width = boxes.T
@@ -83,15 +83,15 @@ def crops(pixels: Tensor, boxes: Tensor, mirrored: Tensor, size: int) -> Tensor:
 
 
 def _as_bytes(values: Tensor) -> Tensor:
-    """Whole numbers from 0 to 255, made in place, halves rounded up: PIL does so after the first side too."""
+    """Integers from 0 to 255, in place, with halves rounded up: PIL also rounds after the first side."""
     return values.add_(0.5).floor_().clamp_(0, 255)
 
 
 def _weights(start: Tensor, length: Tensor, size: int, side: int) -> Tensor:
-    """(b, size, side): what each pixel of a side gives to each of the resized part; none from outside the part.
+    """(b, size, side): weight of each input pixel in each output pixel of a crop; zero outside of the crop.
 
-    A pixel counts by its distance in new pixels, or in old pixels where those are the larger ones: Keys' cubic with
-    a = −½, which is 0 from a distance of 2 on.
+    A pixel is weighted by its distance in output pixels, or in input pixels if those are larger: Keys' cubic with a =
+    −½, which is 0 from a distance of 2.
     """
     start, length = start[:, None, None], length[:, None, None]
     step = length / size

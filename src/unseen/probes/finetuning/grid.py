@@ -1,9 +1,9 @@
-"""The grid of fine-tunings of `ericsson-2021`: what is tried, and which is chosen.
+"""The fine-tuning grid of `ericsson-2021`: the settings tried, and the choice among them.
 
 Ericsson, Gouk & Hospedales 2021, "How well do self-supervised models transfer?", appendix A.2: 5000 steps of 64 images
-by SGD with Nesterov momentum .9, the learning rate falling to 0 along a cosine, for 4 learning rates, 5 weight decays
-and 2 ways to augment. The best on validation data is trained again on training and validation data together and scored
-on test data by the data set's own metric.
+by SGD with Nesterov momentum .9, with a cosine learning rate decreasing to 0, for 4 learning rates, 5 weight decays and
+2 augmentations. The best on validation data is trained again on training and validation data together and scored on
+test data by the data set's own metric.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from unseen.probes.finetuning.protocol import Augment, FinetuneProtocol
 STEPS, BATCH = 5000, 64
 RATES = (1e-4, 1e-1, 4)
 DECAYS = (1e-6, 1e-3, 4)
-"""Least, greatest and how many, log-spaced."""
+"""Smallest and largest value, and their number, log-spaced."""
 AUGMENTS: tuple[Augment, ...] = ("crop+flip", "centre")
 SETTINGS = RATES[2] * (DECAYS[2] + 1) * len(AUGMENTS)
 Edge = Literal["lowest rate", "highest rate", "strongest decay"]
@@ -25,13 +25,13 @@ Edge = Literal["lowest rate", "highest rate", "strongest decay"]
 
 @dataclass(frozen=True)
 class FinetuneGrid:
-    """A search over the grid; everything here can change a number.
+    """A search over the grid; every field can change a number.
 
     Attributes:
-        name: `ericsson-2021`, or `ericsson-2021-short` where trials or steps are fewer than the paper's.
-        trials: how many settings are tried, the first of `settings`.
+        name: `ericsson-2021`, or `ericsson-2021-short` with fewer trials or steps than the paper's.
+        trials: number of settings tried, the first of `settings`.
         steps, batch: of each training.
-        bins: of the expected calibration error.
+        bins: bins of the expected calibration error.
     """
 
     name: str
@@ -42,25 +42,25 @@ class FinetuneGrid:
 
     @property
     def settings(self) -> tuple[FinetuneProtocol, ...]:
-        """What is tried, in order.
+        """The settings in the order in which they are tried.
 
-        Any four in a row have every rate, the first 20 every rate with every decay, and all 40 are the whole grid: of
-        round j, the setting of rate r has decay (j + r) mod 5 and augmentation (j + r) mod 2, and as 2 and 5 have no
-        common factor, ten rounds meet every pair of them once.
+        Any four in a row have every rate, the first 20 have every rate with every decay, and all 40 are the whole grid:
+        in round j, the setting of rate r has decay (j + r) mod 5 and augmentation (j + r) mod 2, and since 2 and 5 are
+        coprime, ten rounds contain every pair once.
         """
         rates, decays = log_spaced(*RATES), (0.0, *log_spaced(*DECAYS))
-        found = []
+        chosen = []
         for trial in range(self.trials):
             j, r = divmod(trial, len(rates))
             decay, augment = decays[(j + r) % len(decays)], AUGMENTS[(j + r) % len(AUGMENTS)]
-            found.append(
+            chosen.append(
                 FinetuneProtocol("finetune-trial", self.steps, self.batch, rates[r], decay / rates[r], augment=augment)
             )
-        return tuple(found)
+        return tuple(chosen)
 
     @property
     def short(self) -> str:
-        """A sentence on what of the paper's protocol was left out; empty for nothing."""
+        """A sentence on how the search is shorter than the paper's; empty if it is not."""
         if self.name == "ericsson-2021":
             return ""
         return (
@@ -70,7 +70,7 @@ class FinetuneGrid:
 
 
 def finetune_grid(*, trials: int = SETTINGS, steps: int = STEPS) -> FinetuneGrid:
-    """The paper's search, or a shorter one under a name that says so."""
+    """The paper's search, or a shorter one under a different name."""
     if not 1 <= trials <= SETTINGS:
         raise UserError(f"the grid of fine-tuning has {SETTINGS} settings: try 1 to {SETTINGS} of them, not {trials}")
     if not 1 <= steps <= STEPS:
@@ -80,13 +80,13 @@ def finetune_grid(*, trials: int = SETTINGS, steps: int = STEPS) -> FinetuneGrid
 
 
 def log_spaced(least: float, greatest: float, count: int) -> tuple[float, ...]:
-    """Numbers whose logarithms are evenly spaced, in order; powers of ten come out as they are written."""
+    """Log-spaced numbers, in order; powers of ten are exact."""
     first, last = log10(least), log10(greatest)
     return tuple(float(f"{10 ** (first + (last - first) * place / (count - 1)):.12g}") for place in range(count))
 
 
 def ranked_trials(validation: Sequence[float | None]) -> list[int]:
-    """Places by score, the greatest first and of equal ones the first; None is a training that diverged, left out."""
+    """Indices by decreasing score, with ties in order; None marks a diverged training, which is left out."""
     known = [place for place, value in enumerate(validation) if value is not None]
     if not known:
         raise UserError(
@@ -97,11 +97,11 @@ def ranked_trials(validation: Sequence[float | None]) -> list[int]:
 
 
 def at_edges(setting: FinetuneProtocol) -> list[Edge]:
-    """The ends of the grid that a setting is at: beyond them there may be better ones. No decay at all is no end."""
+    """The ends of the grid at which a setting lies: there may be better ones beyond. A decay of 0 is not an end."""
     rates = log_spaced(*RATES)
-    found: list[Edge] = []
+    edges: list[Edge] = []
     if setting.rate in {rates[0], rates[-1]}:
-        found.append("lowest rate" if setting.rate == rates[0] else "highest rate")
+        edges.append("lowest rate" if setting.rate == rates[0] else "highest rate")
     if setting.decay == log_spaced(*DECAYS)[-1] / setting.rate:
-        found.append("strongest decay")
-    return found
+        edges.append("strongest decay")
+    return edges

@@ -1,4 +1,4 @@
-"""The images of a data set as fine-tuning sees them: decoded once, drawn in a new order every epoch, augmented."""
+"""The images of a data set for fine-tuning: decoded once, drawn in a new order every epoch, augmented."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MARGIN = 320 / 224
-"""Side of the squares that random parts are cut from, relative to what the backbone gets.
+"""Side of the squares that random crops are taken from, relative to the backbone's input.
 
-The mean part is 0.54 of the area, 0.73 of each side: with this, it has about as many pixels as the backbone gets.
+The mean crop has 0.54 of the area, 0.73 of each side, so with this factor it has about as many pixels as the input.
 """
 TESTED = 256
 """Images tested at once."""
@@ -32,14 +32,14 @@ TESTED = 256
 
 @dataclass(frozen=True, eq=False)
 class TaskImages:
-    """A data set's images: those that train, then those that validate, then those that test.
+    """A data set's images: training, then validation, then test images.
 
     Attributes:
         transform: the backbone's.
-        tested: all of them as they are tested.
-        whole: training and validation images squashed to larger squares, to cut random parts from.
-        labels: of all of them, in order.
-        places: split → where its images are.
+        tested: all of them, preprocessed as in tests.
+        whole: training and validation images squashed to larger squares, for random crops.
+        labels: labels of all of them, in order.
+        places: split → indices of its images.
     """
 
     transform: Transform
@@ -73,7 +73,7 @@ class TaskImages:
             generator = torch.Generator().manual_seed((seed << 32) + step)
             proportions = torch.from_numpy(pixels.proportions[rows])
             chosen = augmented(pixels.rows(rows), proportions, self.transform.size, protocol.augment, generator)
-            # Labels that say of each class whether it is shown are the numbers of a softmax over two.
+            # Labels that mark each class as shown or not are class indices of a softmax over two.
             yield normalised(chosen, self.transform), self.labels.y[rows].long()
 
     def scored(self, split: str) -> "Iterator[Tensor]":
@@ -86,7 +86,7 @@ class TaskImages:
 
 
 def whole_transform(transform: Transform) -> Transform:
-    """The squares that random parts are cut from: all of the image, whatever its proportions."""
+    """The squares that random crops are taken from: the whole image, regardless of its aspect ratio."""
     side = round(transform.size * MARGIN)
     return replace(transform, size=side, resize=side, squash=True)
 
@@ -100,7 +100,7 @@ def load_task_images(
     workers: int = 0,
     watch: Callable[[int, int], None] = lambda _, __: None,
 ) -> TaskImages:
-    """Decode what is not below `folder` yet; arguments as in `decode_pixels`."""
+    """Decode the images that are not yet below `folder`; arguments as in `decode_pixels`."""
     labels = task_labels(opened)
     parts = [np.array(opened.manifest.numbers(opened.source, split), dtype=np.int64) for split in SPLIT_WORDS]
     stops = np.cumsum([len(part) for part in parts])
@@ -117,7 +117,7 @@ def load_task_images(
 
 
 def task_labels(opened: OpenDataset) -> Labels:
-    """Labels of training, validation and test images, in this order; every class must be in each of the three."""
+    """Labels of training, validation and test images, in this order; every class must occur in all three."""
     import torch
 
     name, manifest, classes = opened.dataset.name, opened.manifest, opened.classes
@@ -127,17 +127,17 @@ def task_labels(opened: OpenDataset) -> Labels:
     for split, word in SPLIT_WORDS.items():
         here = [entry.label for entry, part in zip(manifest.entries, manifest.splits, strict=True) if part == split]
         if not here:
-            raise UserError(f"{name}: no {word} images; fine-tuning needs some to train, to choose by and to test on")
+            raise UserError(f"{name}: no {word} images; fine-tuning needs training, validation and test images")
         _refuse_missing_class(here, classes, f"{name}: no {word} image of", opened.dataset.multi_label)
         words += here
     if opened.dataset.multi_label:
-        found = targets(words, classes)
-        return Labels(torch.from_numpy(found.positives), torch.from_numpy(found.ignored))
+        shown = targets(words, classes)
+        return Labels(torch.from_numpy(shown.positives), torch.from_numpy(shown.ignored))
     return Labels(torch.from_numpy(np.searchsorted(classes, words).astype(np.int64)))
 
 
-def _refuse_missing_class(labels: Sequence[str], classes: Sequence[str], said: str, multi_label: bool) -> None:
+def _refuse_missing_class(labels: Sequence[str], classes: Sequence[str], sentence: str, multi_label: bool) -> None:
     shown = {name for label in set(labels) for name in (shown_classes(label) if multi_label else [label])}
     absent = next((name for name in classes if name not in shown), None)
     if absent is not None:
-        raise UserError(f"{said} {absent}; every class needs one")
+        raise UserError(f"{sentence} {absent}; every class needs one")

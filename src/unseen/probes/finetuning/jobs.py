@@ -1,8 +1,8 @@
-"""The jobs of fine-tuning a backbone, and what their results keep.
+"""The jobs of fine-tuning a backbone, and the contents of their results.
 
 On a domain of the concept study, a training is one job. On a data set of the task study, a trial trains with one
-setting of the grid on training images and is scored on validation images. The task trains again with the best setting,
-on both, and is scored on test images; it is this job whose scores count.
+setting of the grid on training images and is scored on validation images. The task job trains again with the best
+setting on both, and is scored on test images; its scores are the ones reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 NAME = "fine-tuned"
 DOMAIN_REVISION, TASK_REVISION = 3, 2
-"""Raised when fine-tuning on a domain, or on a data set, gives other numbers for the same input."""
+"""Increased when fine-tuning on a domain, or on a data set, gives other numbers for the same input."""
 
 
 @dataclass(frozen=True)
 class FinetuneJob(Job):
-    """Everything that decides the scores of one fine-tuned backbone on a domain.
+    """Everything that determines the scores of one fine-tuned backbone on a domain.
 
     Attributes:
-        spec: of the backbone: its weights, layer, pooling and preprocessing.
+        spec: the backbone's weights, layer, pooling and preprocessing.
         images: content hash of the manifest of training and test images, and their fingerprint.
         arithmetic: "float32", or "float16" on a GPU.
     """
@@ -51,13 +51,13 @@ class FinetuneJob(Job):
 
 @dataclass(frozen=True)
 class _OnDataset:
-    """What trials and tasks share.
+    """Common fields of trials and tasks.
 
     Attributes:
-        spec: of the backbone: its weights, layer, pooling and preprocessing.
+        spec: the backbone's weights, layer, pooling and preprocessing.
         images: content hash of the manifest of training, validation and test images, and their fingerprint.
         arithmetic: "float32", or "float16" on a GPU.
-        seed: of the new layer, the order of images and their augmentation.
+        seed: seed of the new layer, the order of images and their augmentation.
     """
 
     study: str
@@ -74,14 +74,14 @@ class _OnDataset:
 
 @dataclass(frozen=True)
 class FinetuneTrialJob(_OnDataset):
-    """Everything that decides the validation score of one setting; which others are tried does not."""
+    """Everything that determines the validation score of one setting, independent of the other settings."""
 
     protocol: FinetuneProtocol
 
 
 @dataclass(frozen=True)
 class FinetuneTaskJob(_OnDataset, Job):
-    """Everything that decides the test score of a fine-tuned backbone."""
+    """Everything that determines the test score of a fine-tuned backbone."""
 
     protocol: FinetuneGrid
 
@@ -104,14 +104,14 @@ def task_values(
     training: "Finetuned",
     passed_over: Sequence[int],
 ) -> dict[str, Any]:
-    """What is kept of a task, as JSON.
+    """The stored values of a task, as JSON.
 
     Args:
-        chosen: place of the setting that was trained again.
-        validation: score of every setting; None where training diverged.
-        calibrated: None where images have several classes.
-        training: with that setting.
-        passed_over: places of better settings that diverged when they were trained again, the best first.
+        chosen: index of the setting that was trained again.
+        validation: score of every setting; None if training diverged.
+        calibrated: None if images have several classes.
+        training: training with that setting.
+        passed_over: indices of better settings that diverged when trained again, best first.
     """
     setting = job.protocol.settings[chosen]
     values: dict[str, Any] = {
@@ -128,6 +128,6 @@ def task_values(
 
 
 def short_notices(jobs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A sentence on each shortened search among tasks, given by their fields as read back from JSON."""
+    """A sentence on each shortened search among tasks, given by their fields as read from JSON."""
     grids = (FinetuneGrid(**job["protocol"]) for job in jobs)
     return [*dict.fromkeys(grid.short for grid in grids if grid.short)]

@@ -7,10 +7,10 @@ from unseen.probes.finetuning.protocol import AdamWProtocol, FinetuneProtocol
 
 
 def make_optimiser(model: nn.Module, protocol: FinetuneProtocol, rate: Tensor, *, fused: bool) -> torch.optim.Optimizer:
-    """The optimiser; a fused one leaves it to the device to pass over a step whose gradients are not finite.
+    """The optimiser; a fused one lets the device skip a step with non-finite gradients.
 
     Args:
-        rate: () the learning rate, which every step reads anew.
+        rate: () the learning rate, read at every step.
     """
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if isinstance(protocol, AdamWProtocol):
@@ -28,7 +28,7 @@ def _sgd(parameters: list[nn.Parameter], protocol: FinetuneProtocol, rate: Tenso
         fused=fused,
     )
     if protocol.momentum > 0:
-        for parameter in parameters:  # of a first step that is passed over, a fused one would keep what memory held
+        for parameter in parameters:  # if the first step is skipped, a fused optimiser would keep uninitialised memory
             optimiser.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
     return optimiser
 
@@ -43,7 +43,7 @@ def _adamw(parameters: list[nn.Parameter], protocol: AdamWProtocol, rate: Tensor
         lr=rate,
         betas=(protocol.beta1, protocol.beta2),
         eps=protocol.epsilon,
-        foreach=False if not fused else None,  # otherwise a rate that is a tensor is refused
+        foreach=False if not fused else None,  # otherwise a tensor rate is refused
         fused=fused,
         capturable=fused,  # so that a step can be recorded
     )

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 
 def epoch_order(images: int, start: int, stop: int, seed: int) -> NDArray[np.int64]:
-    """Which images the places `start` to `stop` of an endless row of shuffled epochs hold."""
+    """The images at positions `start` to `stop` of an endless sequence of shuffled epochs."""
     first, last = start // images, max(stop - 1, start) // images
     epochs = [np.random.default_rng((seed, epoch)).permutation(images) for epoch in range(first, last + 1)]
-    found: NDArray[np.int64] = np.concatenate(epochs)[start - first * images : stop - first * images]
-    return found
+    order: NDArray[np.int64] = np.concatenate(epochs)[start - first * images : stop - first * images]
+    return order

@@ -1,23 +1,23 @@
-"""What fine-tuning does to a network."""
+"""Fine-tuning protocols."""
 
 from dataclasses import dataclass
 from math import cos, pi
 from typing import Literal
 
 Augment = Literal["crop+flip", "centre", "large-crop"]
-"""A random part of the image, resized, and mirrored or not; the centre, as it is tested; a random part of at least
-90% of its area, as open_clip trains.
+"""A random crop, resized and possibly mirrored; the centre crop, as in tests; or a random crop of at least 90% of the
+area, as in open_clip's training.
 """
 
 
 @dataclass(frozen=True)
 class FinetuneProtocol:
-    """What is done to a network; everything here can change a number.
+    """A fine-tuning protocol; every field can change a number.
 
     Attributes:
-        rate: the greatest learning rate; it grows to it over `warmup` steps and falls to 0 along half a cosine.
-        decay: times a parameter, is added to its gradient; of all parameters alike.
-        augment: what is done to training images (`unseen.probes.finetuning.augment`).
+        rate: maximum learning rate, reached after `warmup` steps and then decreasing to 0 along half a cosine.
+        decay: weight decay, added to the gradient of every parameter.
+        augment: augmentation of training images (`unseen.probes.finetuning.augment`).
     """
 
     name: str
@@ -31,7 +31,7 @@ class FinetuneProtocol:
     augment: Augment = "crop+flip"
 
     def rate_at(self, step: int) -> float:
-        """The learning rate of a step, the first of which is 0."""
+        """The learning rate of a step, counted from 0."""
         if step < self.warmup:
             return self.rate * (step + 1) / self.warmup
         return self.rate * 0.5 * (1 + cos(pi * (step - self.warmup) / (self.steps - self.warmup)))
@@ -39,12 +39,12 @@ class FinetuneProtocol:
 
 @dataclass(frozen=True)
 class AdamWProtocol(FinetuneProtocol):
-    """The same by AdamW (Loshchilov and Hutter 2019), whose decay is the rate times `decay` times a parameter.
+    """The same with AdamW (Loshchilov and Hutter 2019), in which decay is the rate times `decay` times the parameter.
 
-    Parameters of fewer than two dimensions (gains, biases, the scale of logits) do not decay, as open_clip has it.
+    Parameters with fewer than two dimensions (gains, biases, the logit scale) do not decay, as in open_clip.
 
     Attributes:
-        clip: greatest ℓ2 norm of the gradient of all parameters, to which a greater one is scaled; 0 for none.
+        clip: maximum ℓ2 norm of the gradient of all parameters, to which a larger one is scaled; 0 for none.
     """
 
     beta1: float = 0.9

@@ -1,4 +1,4 @@
-"""A step on a GPU, recorded once as a CUDA graph and replayed: the host need not start its kernels one by one."""
+"""A training step on a GPU, recorded once as a CUDA graph and replayed, so that the host launches no kernels."""
 
 import pickle
 import random
@@ -11,25 +11,25 @@ import torch
 from torch import Tensor, nn
 
 WARM = 1
-"""Calls in which a device sets itself up, which neither tell what the step does nor can be recorded."""
+"""Calls in which a device initialises itself, which are neither representative nor recordable."""
 WAITED = "called a synchronizing CUDA operation"
-"""How PyTorch's warnings of it begin."""
+"""How PyTorch's warnings about synchronisation begin."""
 
 
 class Replay:
-    """A function of tensors on a GPU; its third call is recorded, and that is replayed from then on.
+    """A function of tensors on a GPU; its third call is recorded, and the record is replayed from then on.
 
-    The function may change tensors in place. It has to do the same to the same memory at every call: what varies is
-    in its arguments or in tensors it reads, and random numbers are the device's, whose seed may differ from call to
-    call. Where a call waits for the device, draws from the host's global random numbers, or puts other tensors in
-    place of those of its network, a record could not do or would repeat that: then the function is called every time,
-    as it is for arguments of other shapes.
+    The function may modify tensors in place. It must do the same to the same memory at every call: anything that varies
+    is in its arguments or in tensors it reads, and random numbers come from the device, whose seed may differ from call
+    to call. If a call synchronises with the device, uses the host's global random generators, or replaces tensors of
+    its network, a record would be impossible or wrong: then the function is called every time, as it is for arguments
+    of other shapes.
 
-    What a call returns is overwritten by the next.
+    The result of a call is overwritten by the next call.
 
     Attributes:
-        failed: whether a record failed in this process. PyTorch does not give back all it took for that, so none is
-            tried again.
+        failed: whether recording has failed in this process. PyTorch does not release all memory used for it, so it is
+            not tried again.
     """
 
     failed = False
@@ -63,7 +63,9 @@ class Replay:
         )
 
     def _aside(self, *arguments: Tensor) -> Tensor:
-        """Call the function on the stream of the record, as automatic differentiation keeps to the stream it meets."""
+        """Call the function on the recording stream, since automatic differentiation stays on the stream it was called
+        on.
+        """
         usual = torch.cuda.current_stream(self.side.device)
         self.side.wait_stream(usual)
         with torch.cuda.stream(self.side):
@@ -72,7 +74,7 @@ class Replay:
         return result
 
     def _watched(self, *arguments: Tensor) -> Tensor:
-        """Call the function, and see whether it can be recorded."""
+        """Call the function, and check whether it can be recorded."""
         before = _host_numbers(), _places(self.network)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -94,12 +96,12 @@ class Replay:
         usual = torch.cuda.current_stream(self.side.device)
         try:
             with (
-                torch.cuda.stream(usual),  # a record that fails may leave its own in place
+                torch.cuda.stream(usual),  # a failed recording may leave its own generator state
                 torch.cuda.graph(graph, stream=self.side, capture_error_mode="thread_local"),
             ):
                 self.result = self.function(*self.arguments)
-        except RuntimeError:  # it does what no graph can hold
-            numbers.graphsafe_set_state(kept)  # which would go on believing that it is recorded
+        except RuntimeError:  # it contains an operation that no graph supports
+            numbers.graphsafe_set_state(kept)  # otherwise it would still consider itself recorded
             self.recordable, self.arguments, self.result = False, [], None
             Replay.failed = True
         else:
@@ -108,16 +110,16 @@ class Replay:
 
 @cache
 def _stream(device: torch.device) -> torch.cuda.Stream:
-    """One a device: matrix products keep memory for every stream that they were ever on."""
+    """One stream per device: matrix products keep memory for every stream they were ever run on."""
     return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def _places(network: nn.Module) -> list[int]:
-    """Where the numbers of a network are."""
+    """Memory addresses of a network's tensors."""
     return [tensor.data_ptr() for tensors in (network.parameters(), network.buffers()) for tensor in tensors]
 
 
 def _host_numbers() -> tuple[bytes, ...]:
-    """The states of the random numbers of the host."""
+    """The states of the host's random generators."""
     others = random.getstate(), np.random.get_state()  # noqa: NPY002 - what a network may draw from
     return torch.get_rng_state().numpy().tobytes(), pickle.dumps(others)

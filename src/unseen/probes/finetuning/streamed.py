@@ -1,7 +1,7 @@
-"""Training images that are decoded while a network trains, for data of any size; small data are decoded once.
+"""Training images decoded during training, for data of any size; small data sets are decoded once.
 
-Every step's images, and what is done to them, are functions of the seed and of the step's number: a training that goes
-on sees what an unbroken one would have seen, and whether images are kept in memory changes no number.
+The images of each step and their augmentation are functions of the seed and the step number: a resumed training sees
+the same data as an uninterrupted one, and caching images in memory does not change any number.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CHUNK = 2000
 """Steps whose images one set of worker processes decodes."""
 KEPT = 1 << 30
-"""Bytes of pixels of a source that are kept in memory instead of being decoded anew in every epoch."""
+"""Maximum bytes of pixels of a source that are cached in memory instead of being decoded in every epoch."""
 AT_ONCE = 256
 
 Numbers = NDArray[np.int64]
@@ -36,7 +36,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class StreamedImages:
-    """The images of a source; `workers` is how many processes decode, 0 for this one."""
+    """The images of a source; `workers` is the number of decoding processes, 0 for this one."""
 
     source: ImageSource
     workers: int = 0
@@ -52,12 +52,12 @@ class StreamedImages:
         seed: int,
         device: "torch.device",
     ) -> "Iterator[tuple[Tensor, Tensor]]":
-        """Normalised images and targets of every step from `start` on; each epoch has an order of its own.
+        """Normalised images and targets of every step from `start` on; each epoch has its own order.
 
         Args:
-            numbers: of the images that train, in the source.
-            targets: of images at some places of the source, such as their class indices (b,).
-            transform: of the network, whose `size` images get.
+            numbers: indices of the training images in the source.
+            targets: maps indices in the source to targets, such as class indices (b,).
+            transform: the network's, which determines the `size` of images.
         """
         import torch
 
@@ -80,7 +80,7 @@ class StreamedImages:
     def _drawn(
         self, numbers: Numbers, rows: Numbers, transform: Transform, batch: int, device: "torch.device"
     ) -> "Generator[tuple[Tensor, Tensor], None, None]":
-        """Bytes and proportions of the images `rows`, which are some of `numbers`, from memory if they fit there."""
+        """Bytes and aspect ratios of the images `rows`, a subset of `numbers`, from memory if they fit."""
         shape = geometry(transform)
         if len(self.source.entries) * shape.size**2 * 3 > KEPT:
             yield from self.pixels(rows, transform, batch, device)
@@ -97,7 +97,7 @@ class StreamedImages:
     def pixels(
         self, numbers: Numbers, transform: Transform, batch: int, device: "torch.device"
     ) -> "Generator[tuple[Tensor, Tensor], None, None]":
-        """Bytes (b, side, side, 3) on the device and the images' proportions, in order.
+        """Bytes (b, side, side, 3) on the device and the images' aspect ratios, in order.
 
         An image that cannot be read or decoded is an error.
         """
@@ -119,7 +119,7 @@ class StreamedImages:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """Pixels (n, side, side, 3) and proportions (n,) of a source's images, those of them that are known."""
+    """Pixels (n, side, side, 3) and aspect ratios (n,) of those images of a source that are cached."""
 
     known: NDArray[np.bool_]
     pixels: "Tensor"

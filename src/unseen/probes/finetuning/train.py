@@ -1,8 +1,8 @@
 """Training a whole network by SGD or AdamW for a number of steps, resumable to the same weights.
 
-Everything random in a step (dropout, the batch, its augmentation) is a function of the seed and of the step's number,
-so a run that goes on from a checkpoint sees what an unbroken one would have seen. On one CPU thread the weights are
-then equal to the bit; a GPU adds some sums in an order of its own.
+Everything random in a step (dropout, the batch, its augmentation) is a function of the seed and the step number, so a
+run resumed from a checkpoint sees the same data as an uninterrupted one. On one CPU thread the weights are then
+bit-identical; on a GPU the order of some sums varies.
 """
 
 import json
@@ -24,7 +24,7 @@ from unseen.probes.finetuning.replay import Replay
 from unseen.probes.finetuning.training_state import TrainingState
 
 ALIGNED = 64
-"""Numbers whose multiples buffers begin at: kernels may want addresses of 128 bytes and more."""
+"""Alignment of buffers: kernels may need addresses that are multiples of 128 bytes or more."""
 Batches = Callable[[int], Iterator[tuple[Tensor, Tensor]]]
 """The batches from a step on, in order: inputs (b, …) and class indices (b,) or other targets, on any device."""
 Objective = Callable[[nn.Module, Tensor, Tensor], Tensor]
@@ -33,13 +33,13 @@ Objective = Callable[[nn.Module, Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Finetuned:
-    """How a training went; the network itself was changed in place.
+    """Result of a training; the network itself was modified in place.
 
     Attributes:
-        losses: mean loss of each stretch of steps from one check to the next, of the finite ones.
-        finished: False where the last loss before a check was not finite: training diverged and ended there.
-        skipped: steps whose loss was not finite. On a GPU a product that overflows 16 bits makes such a loss, and the
-            step leaves the weights as they are; training goes on.
+        losses: mean of the finite losses between one check and the next.
+        finished: False if the last loss before a check was not finite: training diverged and stopped there.
+        skipped: steps with a non-finite loss. On a GPU, such a loss arises when a product overflows 16 bits; the step
+            leaves the weights unchanged, and training continues.
     """
 
     losses: tuple[float, ...]
@@ -48,9 +48,9 @@ class Finetuned:
 
 
 def with_head(backbone: nn.Module, dimension: int, classes: int, *, seed: int) -> nn.Module:
-    """A backbone and a new linear layer on its features, all of it trainable."""
+    """A backbone and a new linear layer on its features, all trainable."""
     with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)  # of the CPU alone: those of GPUs are not forked
+        torch.default_generator.manual_seed(seed)  # only the CPU's generator: those of GPUs are not forked
         head = nn.Linear(dimension, classes)
     return nn.Sequential(backbone, head).requires_grad_(True)
 
@@ -73,32 +73,34 @@ def finetune(
     identity: str = "",
     watch: Callable[[int], None] = lambda _: None,
 ) -> Finetuned:
-    """Train a network on the loss of each batch, from its checkpoint on where there is one.
+    """Train a network on the loss of each batch, starting from its checkpoint if there is one.
 
-    On a GPU products are in float16 and weights in float32, with the loss scaled so that small gradients survive; a
-    step whose numbers overflow is passed over.
+    On a GPU, products are in float16 and weights in float32, with the loss scaled so that small gradients survive; a
+    step that overflows is skipped.
 
     Args:
-        model: changed in place, and left on the device in evaluation mode.
-        every: steps between checks: the loss is looked at, and all that decides the rest is saved to `checkpoint`.
-        identity: what is trained and on what, beyond the protocol and the seed; a checkpoint of another is refused.
+        model: modified in place, and left on the device in evaluation mode.
+        every: steps between checks: the loss is examined, and the training state is saved to `checkpoint`.
+        identity: identifies the network and the data, beyond the protocol and the seed; other checkpoints are refused.
         watch: called with the number of steps done, at every check.
     """
     _refuse_nonsense(protocol, model, every)
     on_gpu = device.type == "cuda"
     model.to(device).train()
-    if on_gpu:  # as images are in its memory, so that convolutions need not turn them around
+    if on_gpu:  # the memory format of images, so that convolutions need not transpose them
         model.to(memory_format=torch.channels_last)
-    rate = torch.zeros((), device=device, dtype=torch.float32 if on_gpu else torch.float64)  # a fused one takes 32 bits
+    rate = torch.zeros(
+        (), device=device, dtype=torch.float32 if on_gpu else torch.float64
+    )  # a fused optimiser needs 32 bits
     optimiser = make_optimiser(model, protocol, rate, fused=on_gpu)
     scaler = torch.amp.GradScaler(device.type, enabled=on_gpu)
     what = {"protocol": asdict(protocol), "seed": seed, "every": every, "identity": identity}
     state = TrainingState(model, optimiser, scaler, json.dumps(what, sort_keys=True))
     step, losses, skipped = state.load(checkpoint, device) if checkpoint else (0, [], 0)
-    # In 32 bits there is nothing to keep: a loss that is not finite has spoilt the weights.
+    # In 32 bits no step is skipped: a non-finite loss has already spoilt the weights.
     statistics = end_to_end(model.buffers()) if on_gpu else []
     for group in optimiser.param_groups:
-        group["lr"] = rate  # a checkpoint brings one of its own
+        group["lr"] = rate  # a checkpoint has its own
     clip = protocol.clip if isinstance(protocol, AdamWProtocol) else 0.0
     update = partial(_step, model, objective, optimiser, scaler, statistics, clip)
     take = Replay(update, model, device) if on_gpu else update
@@ -110,7 +112,7 @@ def finetune(
             total, sound, loss = (torch.zeros((), device=device) for _ in range(3))
             for number in stretch:
                 inputs, labels = next(coming)
-                for generator in draws:  # after the batch, as making it may draw from the same numbers
+                for generator in draws:  # after the batch, since preparing it may use the same generator
                     generator.manual_seed((seed << 32) + number)
                 rate.fill_(protocol.rate_at(number))
                 loss = take(inputs.to(device), sent(labels, device))
@@ -132,13 +134,13 @@ def _index(device: torch.device) -> int:
 
 
 def end_to_end(buffers: Iterable[Tensor]) -> list[Tensor]:
-    """One vector for each floating type among the buffers, which become views of it: hundreds are then one copy."""
-    found: dict[torch.dtype, list[Tensor]] = {}
+    """One vector per floating dtype of the buffers, which become views of it: hundreds then need a single copy."""
+    by_dtype: dict[torch.dtype, list[Tensor]] = {}
     for buffer in buffers:
         if buffer.is_floating_point():
-            found.setdefault(buffer.dtype, []).append(buffer)
+            by_dtype.setdefault(buffer.dtype, []).append(buffer)
     vectors = []
-    for alike in found.values():
+    for alike in by_dtype.values():
         sizes = [-(-buffer.numel() // ALIGNED) * ALIGNED for buffer in alike]
         vector = alike[0].new_zeros(sum(sizes))
         for buffer, place in zip(alike, torch.split(vector, sizes), strict=True):
@@ -158,12 +160,12 @@ def _step(
     inputs: Tensor,
     labels: Tensor,
 ) -> Tensor:
-    """One update; returns the loss before it. Nothing here waits for a GPU, as the optimiser is a fused one there.
+    """One update; returns the loss before it. Nothing here synchronises with a GPU, since the optimiser is fused there.
 
     Args:
-        scaler: passes over an update whose gradients are not finite.
-        statistics: of the network, running ones end to end, that a loss which is not finite leaves as they were: one
-            batch would spoil them for good.
+        scaler: skips an update with non-finite gradients.
+        statistics: running statistics of the network, as one vector, which a non-finite loss leaves unchanged: a single
+            batch would spoil them permanently.
         clip: see `AdamWProtocol`.
     """
     before = [vector.clone() for vector in statistics]

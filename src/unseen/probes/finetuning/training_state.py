@@ -1,4 +1,4 @@
-"""The checkpoint of a training: all that decides the rest of it."""
+"""The checkpoint of a training: its complete state."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ FORMAT = 2
 
 @dataclass(frozen=True, eq=False)
 class TrainingState:
-    """All that decides the rest of a training."""
+    """The complete state of a training."""
 
     model: nn.Module
     optimiser: torch.optim.Optimizer
@@ -37,7 +37,7 @@ class TrainingState:
             torch.save(record, file)
 
     def load(self, path: Path, device: torch.device) -> tuple[int, list[float], int]:
-        """The step to go on from, the losses and skipped steps so far: none where there is no checkpoint."""
+        """The step to resume from, the losses and skipped steps so far; initial values if there is no checkpoint."""
         try:
             record: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
             if record["format"] == FORMAT and record["identity"] == self.identity:
@@ -46,9 +46,9 @@ class TrainingState:
                 self.optimiser.load_state_dict(record["optimiser"])
                 self.scaler.load_state_dict(record["scaler"])
                 return step, losses, skipped
-        except FileNotFoundError:  # there is none, or another process has finished the same training just now
+        except FileNotFoundError:  # there is none, or another process has just finished the same training
             return 0, [], 0
         except Exception as error:  # a damaged file fails in many ways
             reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise UserError(f"{path}: damaged checkpoint ({reason}); delete it to start again") from None
+            raise UserError(f"{path}: damaged checkpoint ({reason}); delete it to start over") from None
         raise UserError(f"{path}: a checkpoint of another fine-tuning; delete it, or keep this one elsewhere")

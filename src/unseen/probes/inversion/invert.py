@@ -1,8 +1,8 @@
-"""Images whose features equal given ones: min over θ of ‖f(g_θ(z)) − f(I)‖², g a skip network, z fixed noise.
+"""Images whose features equal given ones: min over θ of ‖f(g_θ(z)) − f(I)‖², with g a skip network and z fixed noise.
 
-Images are optimised side by side (`SkipNetworks`): the loss is the sum of theirs, so that each has the gradient, and
-with Adam the course, that it would have alone. Nothing is drawn after the start, so that a run that continues from its
-checkpoint ends where an unbroken one does: to the bit on one CPU thread; a GPU adds some sums in an order of its own.
+Images are optimised side by side (`SkipNetworks`): the loss is the sum of theirs, so that each has the same gradient,
+and with Adam the same trajectory, as on its own. Nothing is drawn after the start, so that a run resumed from its
+checkpoint ends at the same result: bit-identical on one CPU thread; on a GPU the order of some sums varies.
 """
 
 import hashlib
@@ -30,20 +30,20 @@ from unseen.probes.inversion.protocol import InversionProtocol
 from unseen.probes.inversion.skip_network import SkipNetworks
 
 EVERY = 100
-"""Steps between looks at the loss."""
+"""Steps between checks of the loss."""
 SAVED_EVERY = 60.0
-"""Seconds between checkpoints at the least: one of 16 images at 224 pixels is 400 MB."""
+"""Minimum seconds between checkpoints: one of 16 images at 224 pixels is 400 MB."""
 
 SHARED_SIDE = 64
-"""Pixels of an image's side from which on several CPU threads share its products; they would wait for each other."""
+"""Image side in pixels from which several CPU threads share its products; below, they would wait for each other."""
 Precision = Literal["single", "bfloat"]
-"""32 exact bits; or bfloat16 in the backbone where that is safe, and in the prior 32 as PyTorch multiplies them."""
+"""Exact 32 bits; or bfloat16 in the backbone where that is safe, and PyTorch's default 32-bit products in the prior."""
 Watch = Callable[[int, float], None]
-"""Told how many steps are done, and the mean loss of the images."""
+"""Called with the number of steps done and the mean loss of the images."""
 
 
 class DivergedError(UserError):
-    """Numbers of one of the images, by its place among those given, are not finite."""
+    """Values of one of the images, given by its index, are not finite."""
 
     def __init__(self, place: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -56,8 +56,8 @@ class Inverted:
 
     Attributes:
         images: (n, size, size, 3) bytes, RGB.
-        losses: (n, looks) mean squared error of each image's features, at every 100th step and at the last.
-        scales: (n,) mean square of the features that were to be met, to compare losses with.
+        losses: (n, checks) mean squared error of each image's features, at every 100th step and at the last.
+        scales: (n,) mean square of the target features, for comparison with the losses.
     """
 
     images: NDArray[np.uint8]
@@ -77,12 +77,12 @@ def invert(
     every: int = EVERY,
     watch: Watch = lambda step, loss: None,
 ) -> Inverted:
-    """Reconstruct images from their features, from the checkpoint on where there is one.
+    """Reconstruct images from their features, starting from the checkpoint if there is one.
 
     Args:
-        backbone: normalised images → (n, d) features of positions, as `load_backbone(…, patches=True)` gives.
-        pixels: (n, size, size, 3) bytes, as the backbone's transform makes them.
-        watch: called at every look at the loss.
+        backbone: normalised images → (n, d) features of positions, as from `load_backbone(…, patches=True)`.
+        pixels: (n, size, size, 3) bytes, as made by the backbone's transform.
+        watch: called at every check of the loss.
     """
     stack = InversionStack(backbone, pixels, protocol, precision, seed)
     decides = [asdict(stack.protocol), seed, precision, every, asdict(backbone.spec)]
@@ -105,19 +105,19 @@ def invert(
                 state.save(checkpoint, step, [value for row in losses for value in row], 0)
                 saved = time.monotonic()
         with torch.no_grad():
-            found = as_pixels(stack.images(), backbone.spec.transform)
+            pictures = as_pixels(stack.images(), backbone.spec.transform)
     scales = stack.targets.square().mean(dim=1)
-    return Inverted(found.cpu().numpy(), np.array(losses, np.float32).T, scales.cpu().numpy())
+    return Inverted(pictures.cpu().numpy(), np.array(losses, np.float32).T, scales.cpu().numpy())
 
 
 class InversionStack:
-    """Networks that are optimised together, and one step of theirs, which a GPU replays from a record.
+    """Networks that are optimised together, and one step of them, which a GPU replays from a recorded graph.
 
     Attributes:
         protocol: at the size of the images.
-        targets: (n, d) features that are to be met.
+        targets: (n, d) target features.
         noise: (1, channels, side, side), the input of all networks.
-        step: one update of all; returns the (n,) losses before it.
+        step: one update of all networks; returns the (n,) losses before it.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class InversionStack:
 
     @contextmanager
     def arithmetic(self) -> Iterator[None]:
-        """How products are computed meanwhile."""
+        """The arithmetic of products during the optimisation."""
         exact, threads = self.precision == "single", torch.get_num_threads()
         if self.backbone.spec.transform.size < SHARED_SIDE:
             torch.set_num_threads(1)
@@ -157,12 +157,12 @@ class InversionStack:
             torch.set_num_threads(threads)
 
     def wait(self) -> None:
-        """Until the device is done."""
+        """Wait until the device is done."""
         if self.noise.is_cuda:
             torch.cuda.synchronize(self.noise.device)
 
     def images(self) -> Tensor:
-        """(n, 3, size, size): what the backbone is given."""
+        """(n, 3, size, size): the input of the backbone."""
         transform = self.backbone.spec.transform
         output: Tensor = self.networks(self.noise)[:, :, : transform.size, : transform.size]
         if not self.protocol.sigmoid:
@@ -185,7 +185,7 @@ class InversionStack:
 
 
 def as_pixels(images: Tensor, transform: Transform) -> Tensor:
-    """(n, size, size, 3) bytes, RGB, of normalised images (n, 3, size, size), clamped to what bytes can hold."""
+    """(n, size, size, 3) bytes, RGB, from normalised images (n, 3, size, size), clamped to the range of bytes."""
     mean, std = _statistics(transform, images.device)
     between = (images * std + mean).clamp(0, 1)
     if transform.channels == "BGR":
@@ -195,6 +195,6 @@ def as_pixels(images: Tensor, transform: Transform) -> Tensor:
 
 @lru_cache(maxsize=8)
 def _statistics(transform: Transform, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of each channel, made once: a GPU is waited for each time that numbers are copied to it."""
+    """Mean and standard deviation per channel, cached: each copy of numbers to a GPU would synchronise with it."""
     mean, std = (torch.tensor(values, device=device)[:, None, None] for values in (transform.mean, transform.std))
     return mean, std

@@ -1,4 +1,4 @@
-"""How images are reconstructed from features."""
+"""The protocol of reconstructing images from features."""
 
 from dataclasses import dataclass, replace
 
@@ -6,7 +6,7 @@ from unseen.errors import UserError
 
 PAPER = "ericsson-2021-inversion"
 SMALLEST_MAP = 4
-"""Rows of the deepest maps of the prior; those of the paper's 224 pixels (256 of noise, halved six times) have four."""
+"""Rows of the deepest maps of the prior; for the paper's 224 pixels (256 of noise, halved six times) there are four."""
 
 
 @dataclass(frozen=True)
@@ -14,13 +14,14 @@ class InversionProtocol:
     """A deep image prior and its optimisation.
 
     Attributes:
-        steps: of Adam with the learning rate `rate`.
-        widths: channels of each scale, in the encoder as in the decoder; every scale has half the side of the last.
+        steps: steps of Adam with the learning rate `rate`.
+        widths: channels of each scale, in the encoder and the decoder; every scale has half the side of the previous
+            one.
         kernels: side of the convolutions of each scale.
-        skip: channels that pass each scale by.
-        noise: channels of the input, uniform numbers between 0 and `amplitude`.
-        sigmoid: whether the network's output is squeezed between black and white; without it, the output is a
-            normalised image of any values, clamped when all steps are done.
+        skip: channels of the skip connection of each scale.
+        noise: channels of the input, uniform between 0 and `amplitude`.
+        sigmoid: whether the network's output is squashed between black and white; without it, the output is a
+            normalised image of any values, clamped after all steps.
     """
 
     name: str = PAPER
@@ -35,7 +36,7 @@ class InversionProtocol:
 
     @classmethod
     def of(cls, steps: int | None = None, *, sigmoid: bool = False) -> "InversionProtocol":
-        """The paper's, or with other settings and another name."""
+        """The paper's protocol, or with other settings under another name."""
         paper = cls()
         steps = paper.steps if steps is None else steps
         if steps < 1:
@@ -44,7 +45,7 @@ class InversionProtocol:
         return replace(paper, name=f"{name}-sigmoid" if sigmoid else name, steps=steps, sigmoid=sigmoid)
 
     def at_size(self, size: int) -> "InversionProtocol":
-        """The protocol for images of some pixels: with as many of its scales as leave maps of 4 × 4 or more."""
+        """The protocol for images of this size: with as many scales as leave maps of at least 4 × 4."""
         scales = len(self.widths)
         while scales and -(-size // 2**scales) < SMALLEST_MAP:
             scales -= 1
@@ -53,7 +54,7 @@ class InversionProtocol:
         return replace(self, widths=self.widths[:scales], kernels=self.kernels[:scales])
 
     def noise_side(self, size: int) -> int:
-        """Rows of the input: the least that all scales halve evenly and that cover the image, 256 for 224."""
+        """Rows of the input: the smallest number that covers the image and can be halved by all scales, 256 for 224."""
         step: int = 2 ** len(self.widths)
         return -(-size // step) * step
 

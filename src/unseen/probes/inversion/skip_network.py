@@ -1,9 +1,9 @@
-"""The skip network of the deep image prior (Ulyanov et al. 2018), as many of it side by side as there are images.
+"""The skip network of the deep image prior (Ulyanov et al. 2018), one for each image, run side by side.
 
-Each image has a network of its own: own weights and own statistics of batch norm, which are over the positions of that
-one image. Side by side they are one network whose convolutions have a group per image, so that a GPU has enough to do;
-no number passes from one group to another. All have the same input and the same first weights, so that what becomes of
-an image does not depend on the others of its stack, and two backbones start from the same picture.
+Each image has its own network: its own weights and its own batch-norm statistics, over the positions of that image.
+Side by side they are one network with grouped convolutions, one group per image, to make use of a GPU; no information
+passes between groups. All have the same input and initial weights, so that the result for an image does not depend on
+the others in its stack, and two backbones start from the same picture.
 """
 
 import torch
@@ -13,13 +13,13 @@ from torch.nn import functional
 from unseen.probes.inversion.protocol import InversionProtocol
 
 SLOPE = 0.2
-"""Of LeakyReLU below zero."""
+"""Slope of LeakyReLU below zero."""
 
 
 class SkipNetworks(nn.Module):
-    """(1, noise, side, side) → (n, 3, side, side): one image of each of n networks.
+    """(1, noise, side, side) → (n, 3, side, side): one image from each of n networks.
 
-    The first parameters of each are the same: PyTorch's usual initialisation, drawn with the seed.
+    All start with the same parameters: PyTorch's usual initialisation, drawn with the seed.
     """
 
     def __init__(self, protocol: InversionProtocol, copies: int, *, seed: int = 0) -> None:
@@ -44,11 +44,11 @@ class SkipNetworks(nn.Module):
 
 
 class _Scale(nn.Module):
-    """Half the side down and up again, with deeper scales in between and a few channels that pass them by.
+    """Down to half the side and up again, with deeper scales in between and a skip connection of a few channels.
 
     Args:
-        depth: of this scale, from 0.
-        inputs: channels of the input of each copy; the noise of depth 0 is one for all of them.
+        depth: depth of this scale, from 0.
+        inputs: input channels of each copy; the noise at depth 0 is shared by all.
     """
 
     def __init__(self, protocol: InversionProtocol, copies: int, depth: int, inputs: int) -> None:
@@ -77,7 +77,7 @@ class _Scale(nn.Module):
 def _block(
     copies: int, inputs: int, outputs: int, kernel: int, *, shared: bool = False, halve: bool = False
 ) -> nn.Sequential:
-    """Convolution, batch norm and LeakyReLU of every copy; with `shared`, all have one input."""
+    """Convolution, batch norm and LeakyReLU of every copy; with `shared`, all have the same input."""
     groups = 1 if shared else copies
     layers: list[nn.Module] = [nn.Conv2d(groups * inputs, copies * outputs, kernel, padding=kernel // 2, groups=groups)]
     if halve:
@@ -86,5 +86,5 @@ def _block(
 
 
 def _norm(channels: int) -> nn.BatchNorm2d:
-    """By the statistics of the image at hand: there is no other."""
+    """Batch norm with the statistics of the current image, which is the only one."""
     return nn.BatchNorm2d(channels, track_running_stats=False)

@@ -1,7 +1,7 @@
-"""L-BFGS for many logistic problems at once: one product serves all, each has its own memory and line search.
+"""L-BFGS for many logistic problems at once: shared products, with a separate memory and line search for each problem.
 
-An iteration is two products with the features (2·n·r·p·k flops each): the change of the scores along the direction,
-and the gradient. Scores are linear in the coefficients, so trial steps of the line search need no product.
+An iteration is two products with the features (2·n·r·p·k flops each): the change of the scores along the direction, and
+the gradient. Scores are linear in the coefficients, so trial steps of the line search need no product.
 """
 
 from collections.abc import Callable
@@ -15,22 +15,22 @@ from unseen.probes.newton.objective import Problems, loss_and_residual
 from unseen.probes.newton.preconditioner import Blocks, Diagonal, affordable, worth
 
 MEMORY = 10
-"""Pairs kept; on wide features 5 or 40 change the number of iterations by a few per cent."""
+"""Number of pairs kept; on wide features, 5 or 40 change the number of iterations by a few per cent."""
 
 TRIALS = 20
 SHALLOW = 0.9
 STEEP = 0.8
-"""A step is accepted where the slope has risen to SHALLOW of the first one, and not beyond STEEP of its opposite."""
+"""A step is accepted if the slope has risen to SHALLOW of the first one, and is not beyond STEEP of its opposite."""
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where the optimiser stopped.
+    """The end state of the optimiser.
 
     Attributes:
         coefs: (p, r + 1, k).
         objective: (p,) summed loss and penalty.
-        gradient_norm: (p,), float64, by the norm that was given.
+        gradient_norm: (p,), float64, by the given norm.
         iterations: (p,).
         converged: (p,) whether the norm was small enough.
         hard: whether the diagonal preconditioner did not suffice for some problem.
@@ -46,15 +46,15 @@ class Minimum:
 
 @dataclass(frozen=True)
 class StopRule:
-    """When a gradient is small enough: its norm at most  floor + targetₚ · min(1, lossₚ / small_lossₚ).
+    """When a gradient is small enough: its norm is at most  floor + targetₚ · min(1, lossₚ / small_lossₚ).
 
-    Where classes can be separated, loss and gradient fall together towards 0 as the weights grow: a norm that is small
-    beside the first one then says little, and has to be small beside the loss.
+    If classes are separable, loss and gradient both tend to 0 as the weights grow: a norm that is small relative to the
+    initial one then says little, and has to be small relative to the loss.
 
     Attributes:
         targets: (p,) norms.
-        small_losses: (p,) summed losses below which targets fall in proportion.
-        floor: the norm that rounding leaves.
+        small_losses: (p,) summed losses below which targets decrease in proportion.
+        floor: the norm due to rounding.
     """
 
     targets: Tensor
@@ -62,18 +62,18 @@ class StopRule:
     floor: float
 
     def limits(self, losses: Tensor) -> Tensor:
-        """(p,) norms to stop at, for the summed losses of where the problems are."""
+        """(p,) norms to stop at, for the current summed losses of the problems."""
         losses = losses.double()
         return self.floor + self.targets * torch.where(losses < self.small_losses, losses / self.small_losses, 1.0)
 
     def select(self, chosen: Tensor) -> "StopRule":
-        """For some of the problems."""
+        """The rule for some of the problems."""
         return StopRule(self.targets[chosen], self.small_losses[chosen], self.floor)
 
 
 @dataclass(frozen=True)
 class _Point:
-    """Coefficients of p problems and all that one evaluation gives; shapes as in `Problems`."""
+    """Coefficients of p problems and the results of one evaluation; shapes as in `Problems`."""
 
     coefs: Tensor
     scores: Tensor
@@ -92,20 +92,20 @@ class _Point:
 
 
 class Curvature:
-    """The last m steps s and changes of gradient y of p problems, as an approximation H of the inverse Hessian.
+    """The last m steps s and gradient changes y of p problems, as an approximation H of the inverse Hessian.
 
-    Compact form of Byrd, Nocedal & Schnabel 1994 (Theorem 2.2): with the pairs as columns of S and Y, oldest first,
-    R the upper triangle of SᵀY, D its diagonal and γ = s·y / y·y of the newest pair,
+    Compact form of Byrd, Nocedal & Schnabel 1994 (Theorem 2.2): with the pairs as columns of S and Y, oldest first, R
+    the upper triangle of SᵀY, D its diagonal and γ = s·y / y·y of the newest pair,
 
         H g = γ g + S R⁻ᵀ((D + γ YᵀY) a − γ Yᵀg) − γ Y a,    a = R⁻¹ Sᵀg.
 
-    The two inner products SᵀY and YᵀY are kept, so that a direction reads S and Y twice and nothing else is long.
-    Pairs are divided by |s|, which leaves H as it is and keeps their squares in range. A pair without positive
-    curvature is left out: its slot is zero, and 1 on the diagonal of R.
+    The two inner products SᵀY and YᵀY are stored, so that a direction reads S and Y twice and nothing else is long.
+    Pairs are divided by |s|, which does not change H and keeps their squares in range. A pair without positive
+    curvature is left out: its slot is zero, with 1 on the diagonal of R.
     """
 
     def __init__(self, like: Tensor) -> None:
-        """Nothing known yet of problems with (p, r + 1, k) coefficients."""
+        """Start with no curvature information about problems with (p, r + 1, k) coefficients."""
         p, size = len(like), like[0].numel()
         self._steps = like.new_zeros(p, MEMORY, size)
         self._changes = like.new_zeros(p, MEMORY, size)
@@ -115,7 +115,7 @@ class Curvature:
         self._count = 0
 
     def push(self, step: Tensor, change: Tensor) -> None:
-        """Put a pair, each (p, r + 1, k), in the place of the oldest."""
+        """Replace the oldest pair by a new one, each (p, r + 1, k)."""
         s, y = step.flatten(1), change.flatten(1)
         length = vector_norm(s, dim=1, keepdim=True)
         s, y = s / length, y / length
@@ -137,7 +137,7 @@ class Curvature:
             return gradient
         oldest = self._count % MEMORY
         length: Tensor = vector_norm(gradient, dim=(1, 2), keepdim=True)
-        g = (gradient / length).view(len(gradient), -1, 1)  # the squares of a tiny one would vanish
+        g = (gradient / length).view(len(gradient), -1, 1)  # the squares of a tiny gradient would underflow
         products, squares = (kept.roll((-oldest, -oldest), (1, 2)) for kept in (self._products, self._squares))
         along, against = (_inner(kept, g).roll(-oldest, 1) for kept in (self._steps, self._changes))
         diagonal = products.diagonal(dim1=1, dim2=2)
@@ -151,13 +151,13 @@ class Curvature:
         return out.view_as(gradient) * length
 
     def forget(self, chosen: Tensor) -> None:
-        """Start anew for some of the problems."""
+        """Reset some of the problems."""
         for kept in (self._steps, self._changes, self._products, self._squares):
             kept[chosen] = 0
         self._gamma[chosen] = 1
 
     def select(self, chosen: Tensor) -> None:
-        """Go on with some of the problems."""
+        """Keep some of the problems."""
         self._steps, self._changes = self._steps[chosen], self._changes[chosen]
         self._products, self._squares = self._products[chosen], self._squares[chosen]
         self._gamma = self._gamma[chosen]
@@ -179,24 +179,24 @@ def minimise(
     hard: bool = False,
     settled: Callable[[int, Tensor, Tensor], Tensor] | None = None,
 ) -> Minimum:
-    """Follow L-BFGS from `coefs` until each problem's gradient is small enough by the rule.
+    """Run L-BFGS from `coefs` until each problem's gradient is small enough by the rule.
 
-    Problems that are done leave the batch and cost no more. One is also done after its limit of iterations, and where
-    rounding is in the way: when no step descends, or after `patience` iterations that brought neither a new smallest
-    norm nor an objective that is lower by more than its rounding error. The norm alone would not tell: where penalties
-    are weak it can rise for 40 iterations in a row while the objective falls.
+    Solved problems leave the batch and cost nothing more. A problem also ends at its iteration limit, and when rounding
+    prevents progress: if no step descends, or after `patience` iterations that brought neither a new smallest norm nor
+    an objective lower by more than its rounding error. The norm alone is not sufficient: for weak penalties it can rise
+    for 40 iterations in a row while the objective decreases.
 
     Args:
-        coefs: (p, r + 1, k) in the type of the problems' features.
-        norm: of (p, r + 1, k) gradients, as (p,), in float64.
-        limits: (p,) numbers of iterations.
-        hard: whether to begin with blocks for a preconditioner, as problems like these took long without.
-        settled: called in every iteration with its number, with which problems are not done and with their
-            coefficients; says, (p,), which are solved well enough for the caller.
+        coefs: (p, r + 1, k) in the dtype of the problems' features.
+        norm: norm of (p, r + 1, k) gradients, as (p,), in float64.
+        limits: (p,) maximum numbers of iterations.
+        hard: whether to start with a block preconditioner, because similar problems took long without.
+        settled: called in every iteration with its number, the indices of unfinished problems and their coefficients;
+            returns, (p,), which are solved well enough for the caller.
     """
     coefs = problems.without_common_part(coefs)
     point = _evaluate(problems, coefs, problems.scores(coefs))
-    found = Minimum(
+    minimum = Minimum(
         coefs=torch.empty_like(point.coefs),
         objective=torch.empty_like(point.loss),
         gradient_norm=torch.empty_like(rule.targets),
@@ -224,12 +224,12 @@ def minimise(
             done |= settled(iteration, index, point.coefs)
         if done.any():
             where, last = index[done], point.select(done)
-            found.coefs[where] = last.coefs
-            found.objective[where] = objective[done]
-            found.gradient_norm[where], found.iterations[where] = norms[done], iteration
-            found.converged[where] = met[done]
+            minimum.coefs[where] = last.coefs
+            minimum.objective[where] = objective[done]
+            minimum.gradient_norm[where], minimum.iterations[where] = norms[done], iteration
+            minimum.converged[where] = met[done]
             if done.all():
-                return replace(found, hard=isinstance(preconditioner, Blocks))
+                return replace(minimum, hard=isinstance(preconditioner, Blocks))
             index, since, smallest, lowest = index[~done], since[~done], smallest[~done], lowest[~done]
             point, problems, preconditioner = point.select(~done), problems.select(~done), preconditioner.select(~done)
             rule, unit = rule.select(~done), unit[~done]
@@ -246,7 +246,7 @@ def minimise(
 
 
 def _downhill(unit: Tensor, memory: Curvature) -> Tensor:
-    """Down a gradient by what is remembered; where rounding has spoilt that, straight down, with nothing remembered."""
+    """A descent direction from the stored curvature; if rounding has spoilt it, steepest descent, memory reset."""
     direction = memory.apply(unit)
     spoilt = ~((direction * unit).sum((1, 2)) > 0)
     if spoilt.any():
@@ -261,12 +261,12 @@ def _evaluate(problems: Problems, coefs: Tensor, scores: Tensor) -> _Point:
 
 
 def _search_line(problems: Problems, point: _Point, direction: Tensor) -> tuple[_Point, Tensor]:
-    """The point a step along the direction, and (p,) whether none was found that descends.
+    """The point one step along the direction, and (p,) whether no descending step was found.
 
-    The objective is convex, so its slope rises along the line: a step is too short while the slope is nearly the
-    first one, and too long where it is steeply up, or up at all with the objective above its start by more than
-    rounding (the approximate Wolfe conditions of Hager & Zhang 2005, which do not compare values that agree in all
-    their digits). Steps are tried from 1 by the secant of the slopes, held inside the bracket known so far.
+    The objective is convex, so its slope increases along the line: a step is too short while the slope is nearly the
+    first one, and too long if it is steeply positive, or positive at all with the objective above its start by more
+    than rounding (the approximate Wolfe conditions of Hager & Zhang 2005, which do not compare values that agree in all
+    digits). Steps are tried from 1 by the secant of the slopes, within the current bracket.
     """
     change = problems.scores(direction)
     bend = problems.penalties * direction
@@ -281,7 +281,7 @@ def _search_line(problems: Problems, point: _Point, direction: Tensor) -> tuple[
         slope = (residual * change).sum((0, 2)) + pull + step * stiffness
         rise = loss - point.loss + step * (pull + 0.5 * step * stiffness)
         short = slope < SHALLOW * first
-        long = ~((slope <= 0) | ((slope <= -STEEP * first) & (rise <= rounding)))  # also where it is not a number
+        long = ~((slope <= 0) | ((slope <= -STEEP * first) & (rise <= rounding)))  # also true for NaN
         if not (short | long).any():
             break
         low, low_slope = torch.where(short, step, low), torch.where(short, slope, low_slope)

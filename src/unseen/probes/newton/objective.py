@@ -1,10 +1,10 @@
-"""Penalised logistic losses in coordinates that suit an optimiser: centred features, in the eigenbasis of XᵀX.
+"""Penalised logistic losses in coordinates suited to optimisation: centred features, in the eigenbasis of XᵀX.
 
-Two exact changes of variables. The bias is not penalised, so features may be centred: b absorbs −Wᵀμ. The penalty
-‖W‖² does not change under rotation, so W may be written in any orthonormal basis. In that of the eigenvectors of the
-centred XᵀX = V diag(s) Vᵀ the Hessian of the loss is nearly diagonal, about h·s, which makes 1/(h·s + λ) a good
-preconditioner for every penalty λ of a path from one eigendecomposition. Where n < d the optimum lies in the span of
-the rows, found by a QR decomposition, and the problem has n directions instead of d.
+These are two exact changes of variables. The bias is not penalised, so features may be centred: b absorbs −Wᵀμ. The
+penalty ‖W‖² is invariant under rotation, so W may be written in any orthonormal basis. In that of the eigenvectors of
+the centred XᵀX = V diag(s) Vᵀ the Hessian of the loss is nearly diagonal, about h·s, which makes 1/(h·s + λ) a good
+preconditioner for every penalty λ of a path from one eigendecomposition. If n < d, the optimum lies in the span of the
+rows, found by a QR decomposition, and the problem has n directions instead of d.
 """
 
 from dataclasses import dataclass, replace
@@ -15,25 +15,25 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, linear, log_softmax
 
 ROUNDING = 1e-14
-"""Features that differ by less than this share of their size are taken to be constant."""
+"""Features that differ by less than this share of their size count as constant."""
 
 ROWS_FOR_SINGLE = 16
-"""Samples for each dimension from which on the eigenbasis of many features is that of products in float32."""
+"""Samples per dimension from which the eigenbasis of many features is computed from float32 products."""
 LARGE = 10_000_000
-"""What many are, in numbers."""
+"""Number of values from which features count as many."""
 
 
 @dataclass(frozen=True)
 class Eigenbasis:
-    """Rotated, centred and scaled features, and the way back.
+    """Rotated, centred and scaled features, and the inverse transformation.
 
     Attributes:
-        features: (n, r + 1), float64, r = min(n, d); a column a direction and, last, a constant 1 for the bias.
+        features: (n, r + 1), float64, r = min(n, d); one column per direction and, last, a constant 1 for the bias.
         curvature: (r + 1,) squared length of each column: the eigenvalues, and n for the bias.
-        variance: mean square of the length of a row, less its constant; 1 where that is 0.
+        variance: mean squared length of a row without its constant; 1 if that is 0.
         directions: (d, r) orthonormal.
-        mean: (d,) of the features given.
-        scale: what the features were divided by after their mean was taken off.
+        mean: (d,) mean of the given features.
+        scale: divisor of the features after subtraction of their mean.
     """
 
     features: Tensor
@@ -49,15 +49,15 @@ class Eigenbasis:
         return self.features.float()
 
     def to_weights(self, coefs: Tensor) -> tuple[Tensor, Tensor]:
-        """(..., d, k) weights and (..., k) biases for the features given, from (..., r + 1, k) coefficients."""
+        """(..., d, k) weights and (..., k) biases for the given features, from (..., r + 1, k) coefficients."""
         weights = self.directions @ coefs[..., :-1, :] / self.scale
         return weights, coefs[..., -1, :] - (self.mean @ weights)
 
     def gradient_norm(self, gradient: Tensor) -> Tensor:
         """(p,) 2-norms, in float64, of (p, r + 1, k) gradients by the coefficients, for features of unit variance.
 
-        That is the norm of the gradient by the weights and bias for (x − μ)/σ, where σ is the root mean square of
-        ‖x − μ‖: it is the same whatever the origin, the orientation and the unit of the features.
+        This is the norm of the gradient by the weights and bias for (x − μ)/σ, where σ is the root mean square of ‖x −
+        μ‖: it does not depend on the origin, orientation and unit of the features.
         """
         squares = gradient.double().square().sum(2)
         return (squares[:, :-1].sum(1) / self.variance + squares[:, -1]).sqrt()
@@ -66,8 +66,8 @@ class Eigenbasis:
 def centred_eigenbasis(X: Tensor) -> Eigenbasis:
     """The coordinates of (n, d) features: 4·n·d² flops and an eigendecomposition (min(n, d) for one d), in float64.
 
-    Small eigenvalues of the product XᵀX are inexact, which only makes the preconditioner a little worse: the basis is
-    orthonormal to rounding whatever they are, so the change of variables is exact.
+    Small eigenvalues of XᵀX are inexact, which only makes the preconditioner slightly worse: the basis is orthonormal
+    up to rounding in any case, so the change of variables is exact.
     """
     rows = X.to(torch.float64, copy=True)
     size = _largest(rows)
@@ -97,7 +97,7 @@ def centred_eigenbasis(X: Tensor) -> Eigenbasis:
 
 
 def _products(rows: Tensor) -> Tensor:
-    """XᵀX, (d, d) in float64; where it takes seconds, from products in float32, in half the time."""
+    """XᵀX, (d, d) in float64; if it takes seconds, from float32 products, in half the time."""
     if len(rows) < ROWS_FOR_SINGLE * rows.shape[1] or rows.numel() < LARGE:
         return rows.T @ rows
     single = rows.float()
@@ -113,12 +113,12 @@ def _largest(rows: Tensor) -> float:
 class Problems:
     """p problems of k columns over the same n samples, each with its penalty.
 
-    A problem is a softmax over its k columns where `labels` are indices, and a sigmoid (k = 1) where they are 0 or 1.
+    A problem is a softmax over its k columns if `labels` are indices, and a sigmoid (k = 1) if they are 0 or 1.
 
     Attributes:
         features: (n, r + 1), the last column a constant.
         curvature: (r + 1,) squared lengths of the columns.
-        labels: (n,) class indices, the same for all problems; or (n, p, 1) of 0 and 1, in the type of the features.
+        labels: (n,) class indices, shared by all problems; or (n, p, 1) of 0 and 1, in the dtype of the features.
         penalties: (p, r + 1, 1) on half the square of each coefficient; 0 for the bias.
     """
 
@@ -137,7 +137,7 @@ class Problems:
         return linear_scores(self.features, coefs)
 
     def gradient(self, coefs: Tensor, residual: Tensor) -> Tensor:
-        """(p, r + 1, k) gradient by the coefficients, penalty included; again one product."""
+        """(p, r + 1, k) gradient by the coefficients, including the penalty; again one product."""
         return torch.addcmul(loss_gradient(self.features, residual), self.penalties, coefs)
 
     def penalty(self, coefs: Tensor) -> Tensor:
@@ -145,17 +145,19 @@ class Problems:
         return 0.5 * (self.penalties * coefs.square()).sum((1, 2))
 
     def without_common_part(self, coefs: Tensor) -> Tensor:
-        """(p, r + 1, k) coefficients less their mean over the columns of a softmax, which no probability depends on.
+        """(p, r + 1, k) coefficients minus their mean over the columns of a softmax, which does not affect
+        probabilities.
 
-        The optimum has none, as the penalty is less without it; to scale columns differently would bring it in.
+        The optimum has zero mean, since the penalty is smaller then; scaling columns differently would reintroduce a
+        mean.
         """
         return coefs - coefs.mean(2, keepdim=True) if self.labels.ndim == 1 else coefs
 
     def scaling(self, residual: Tensor) -> Tensor:
         """(p, r + 1, k) units for the coefficients in which the Hessian is near 1: (h·s + λ)^-½.
 
-        h is a column's mean of π(1 − π) over samples, |ρ|(1 − |ρ|) of the residuals ρ = π − target. The floor keeps
-        directions without variance from being blown up.
+        h is a column's mean of π(1 − π) over samples, |ρ|(1 − |ρ|) of the residuals ρ = π − target. The floor prevents
+        directions without variance from becoming huge.
         """
         size = residual.abs()
         h = (size - size.square()).mean(0).double().clamp(min=1e-12)
@@ -167,7 +169,9 @@ class Problems:
 def linear_scores(features: Tensor, coefs: Tensor) -> Tensor:
     """(n, p, k) products of (n, r + 1) features with the columns of (p, r + 1, k) coefficients."""
     p, r, k = coefs.shape
-    return linear(features, coefs.mT.reshape(p * k, r)).view(-1, p, k)  # with few classes half the time of X @ W
+    return linear(features, coefs.mT.reshape(p * k, r)).view(
+        -1, p, k
+    )  # half the time of X @ W if there are few classes
 
 
 def loss_and_residual(scores: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -191,4 +195,4 @@ def loss_gradient(features: Tensor, residual: Tensor) -> Tensor:
     rows = residual.view(n, p * k)
     if features.is_cuda:
         return (features.T @ rows).view(-1, p, k).transpose(0, 1)
-    return (rows.T @ features).view(p, k, -1).mT.contiguous()  # with few classes a CPU does this in half the time
+    return (rows.T @ features).view(p, k, -1).mT.contiguous()  # half the time on a CPU if there are few classes

@@ -1,4 +1,4 @@
-"""Logistic regression for a whole path of ℓ2 penalties, each to its optimum.
+"""Logistic regression for a whole regularization path of ℓ2 penalties, each solved to its optimum.
 
 The linear probe of `ericsson-2021` (Ericsson, Gouk & Hospedales 2021, "How well do self-supervised models transfer?"):
 45 penalties, log-spaced in [1e-6, 1e5], on raw features.
@@ -20,15 +20,15 @@ from unseen.probes.sgd.stacked import tiny_numbers_as_zero
 
 @dataclass(frozen=True)
 class LogisticPath:
-    """Optima of p penalties, in the order they were given.
+    """Optima of p penalties, in the given order.
 
     Attributes:
         weights, bias: (p, d, c) and (p, c), on the device of the features.
         penalties: (p,).
-        objective: (p,) summed loss and penalty; of multi-label problems the sum over classes.
-        gradient_norm: (p,) relative to that at zero weights, as `tol` is; of multi-label problems the greatest.
-        iterations: (p,) of L-BFGS; of multi-label problems the most of any class.
-        converged: (p,) whether the stopping rule was met; where False, the weights are not at the optimum.
+        objective: (p,) summed loss and penalty; for multi-label problems the sum over classes.
+        gradient_norm: (p,) relative to that at zero weights, like `tol`; for multi-label problems the largest.
+        iterations: (p,) of L-BFGS; for multi-label problems the most of any class.
+        converged: (p,) whether the stopping rule was met; if False, the weights are not at the optimum.
     """
 
     weights: Tensor
@@ -56,38 +56,38 @@ def logistic_path(
 ) -> LogisticPath:
     """Multinomial logistic regression for every ℓ2 penalty of a path.
 
-    Minimises, for each λ in `penalties`,  Σᵢ −log softmax(Wᵀxᵢ + b)[yᵢ] + ½ λ‖W‖²,  the bias not penalised:
-    scikit-learn's `LogisticRegression(C=1/λ)` for three classes and more. With two there are still two columns, w and
+    Minimises, for each λ in `penalties`,  Σᵢ −log softmax(Wᵀxᵢ + b)[yᵢ] + ½ λ‖W‖²,  with the bias not penalised:
+    scikit-learn's `LogisticRegression(C=1/λ)` for three or more classes. With two there are still two columns, w and
     −w; scikit-learn has one weight vector 2w instead, and its C = 2/λ is the same classifier. With `y` of shape (n, c)
-    each class is a problem of its own,  Σᵢ [log(1 + exp zᵢ) − yᵢ zᵢ] + ½ λ‖w‖²,  zᵢ = wᵀxᵢ + b.
+    each class is a separate problem,  Σᵢ [log(1 + exp zᵢ) − yᵢ zᵢ] + ½ λ‖w‖²,  zᵢ = wᵀxᵢ + b.
 
-    A problem has converged when the 2-norm of its gradient is at most `tol` times that at zero weights and the biases
-    that are best there (or is at rounding error). Where the loss L has fallen below a thousandth of the loss L₀ there,
-    it is at most `tol`·1000·L/L₀ times that: classes that can be separated have next to no gradient long before the
-    weights are at their optimum. The gradient is that by the weights and biases for (x − μ)/σ, with μ the mean of the
-    features and σ the root mean square of ‖x − μ‖, so that the rule does not depend on their origin and unit.
+    A problem has converged when the 2-norm of its gradient is at most `tol` times that at zero weights with the best
+    biases (or is at rounding error). If the loss L has fallen below a thousandth of the loss L₀ there, the limit is
+    `tol`·1000·L/L₀ times that: separable classes have almost no gradient long before the weights reach their optimum.
+    The gradient is that by the weights and biases for (x − μ)/σ, with μ the mean of the features and σ the root mean
+    square of ‖x − μ‖, so that the rule does not depend on their origin and unit.
 
-    The path is walked from the strongest penalty to the weakest. Each optimum starts from an extrapolation of its
-    neighbours' in log λ (of the orders 0 to 3, the one of lowest objective) and is found by L-BFGS, preconditioned in
-    the eigenbasis of the features (`objective`): first in float32, at twice the speed, then from there in
-    float64, where most problems only have their gradient confirmed. A penalty that takes long, and those after it, get
-    a closer preconditioner, if 32·d²·c bytes are not too many (`preconditioner`). An iteration is 4·n·d·c flops a
-    penalty; the eigendecomposition about 4·n·d² + 10·d³ once (the smaller of n and d in place of one d). Memory: the
-    features in float64 and float32, at most 28·n·d bytes, 10 pairs of weights and 36·n·c bytes a penalty of the block,
-    and at most 2 GiB for that preconditioner.
+    The path is followed from the strongest penalty to the weakest. Each optimum starts from an extrapolation of its
+    neighbours' in log λ (of orders 0 to 3, the one of lowest objective) and is found by L-BFGS, preconditioned in the
+    eigenbasis of the features (`objective`): first in float32, at twice the speed, then in float64, where most problems
+    only have their gradient confirmed. A penalty that takes long, and those after it, get a better preconditioner, if
+    32·d²·c bytes are affordable (`preconditioner`). An iteration costs 4·n·d·c flops per penalty; the
+    eigendecomposition about 4·n·d² + 10·d³ once (the smaller of n and d in place of one d). Memory: the features in
+    float64 and float32, at most 28·n·d bytes, 10 pairs of weights and 36·n·c bytes per penalty of the block, and at
+    most 2 GiB for that preconditioner.
 
     Args:
-        X: (n, d) features of any real type; not modified.
+        X: (n, d) features of any real dtype; not modified.
         y: (n,) class indices, every one of [0, c) present; or (n, c) of 0 and 1, both present in every column.
         penalties: (p,) positive, in any order.
-        tol: see above; with `dtype` float32 rounding is at about 3e-7, so that separable classes do not converge.
-        max_iterations: for one penalty; where they do not suffice, `converged` says so.
-        block: how many penalties are solved together; 1 on a CPU and 5 on a GPU unless given. Optima do not depend on
-            it beyond `tol`.
-        dtype: float64, or float32 to leave out the second stage.
-        solved: what `watch` was given by an earlier call with the same arguments, from its first on: the path goes on
-            behind it, to the same result. Stretches of another path, or in another basis, are not used.
-        watch: called with each stretch of the path when it is solved.
+        tol: see above; with `dtype` float32 rounding is about 3e-7, so that separable classes do not converge.
+        max_iterations: for one penalty; if they do not suffice, `converged` is False.
+        block: number of penalties solved together; by default 1 on a CPU and 5 on a GPU. Optima do not depend on it
+            beyond `tol`.
+        dtype: float64, or float32 to skip the second stage.
+        solved: the parts that `watch` received in an earlier call with the same arguments, from the first on: the path
+            is continued after them, with the same result. Parts of another path, or in another basis, are not used.
+        watch: called with each part of the path when it is solved.
     """
     check_options(penalties, tol, max_iterations, block, dtype)
     X = checked_features(X, "training")
@@ -104,7 +104,7 @@ def logistic_path(
 
 
 def _collect(task: Task, parts: Sequence[Minimum], path: Tensor, place: Tensor, dtype: torch.dtype) -> LogisticPath:
-    """The result, in the order of the penalties as they were given: `place` is where on the path each is."""
+    """The result, in the given order of the penalties: `place` is the position of each on the path."""
     q = len(task.zero)
 
     def ordered(pieces: Sequence[Tensor]) -> Tensor:

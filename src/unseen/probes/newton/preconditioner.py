@@ -1,8 +1,8 @@
 """Units for the coefficients of logistic problems in which their Hessian is near the identity.
 
-A preconditioner M is near the Hessian of p problems of k columns, column by column: couplings of columns are left out.
-An optimiser works with u = Lᵀw, where M = L Lᵀ: there gradients are L⁻¹g, a direction u is L⁻ᵀu in w, and a step s in w
-is Lᵀs.
+A preconditioner M approximates the Hessian of p problems of k columns, column by column, neglecting couplings of
+columns. An optimiser works with u = Lᵀw, where M = L Lᵀ: there gradients are L⁻¹g, a direction u is L⁻ᵀu in w, and a
+step s in w is Lᵀs.
 """
 
 from dataclasses import dataclass, replace
@@ -13,10 +13,10 @@ from torch import Tensor
 from unseen.probes.newton.objective import Problems
 
 ROWS = 4
-"""Samples for each direction that blocks are made from: their Hessian is then known to about a half."""
+"""Samples per direction from which blocks are computed: their Hessian is then known to within about a half."""
 
 MOST_BYTES = 1 << 31
-"""Memory for blocks, above which there are none."""
+"""Maximum memory for blocks; beyond it, they are not used."""
 
 JITTER = 1e-13
 """Added to a block, relative to its largest diagonal element, so that rounding does not make it singular."""
@@ -34,7 +34,7 @@ class Diagonal:
 
     @staticmethod
     def of(problems: Problems, residual: Tensor) -> "Diagonal":
-        """For where the residuals are (n, p, k)."""
+        """The preconditioner at (n, p, k) residuals."""
         return Diagonal(problems.scaling(residual))
 
     def unit_gradient(self, gradient: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ class Diagonal:
         return step / self.root
 
     def select(self, chosen: Tensor) -> "Diagonal":
-        """For some of the problems."""
+        """The preconditioner of some of the problems."""
         return Diagonal(self.root[chosen])
 
 
@@ -55,9 +55,9 @@ class Diagonal:
 class Blocks:
     """M = Xᵀ diag(π(1 − π)) X + λ for each column, from a sample of the rows.
 
-    Where penalties are weak, few samples are in doubt and all curvature is theirs: directions that are alike for all
-    samples together are not for those, and the diagonal is far off. On features of Fashion-MNIST (48,000 × 1280,
-    λ = 30) blocks take a fifth of the iterations.
+    For weak penalties, few samples are uncertain and all curvature comes from them: directions that are equivalent over
+    all samples are not for those, and the diagonal is a poor approximation. On features of Fashion-MNIST (48,000 ×
+    1280, λ = 30) blocks need a fifth of the iterations.
 
     Attributes:
         factor: (p, k, r + 1, r + 1) L, lower triangles.
@@ -69,7 +69,7 @@ class Blocks:
 
     @staticmethod
     def of(problems: Problems, residual: Tensor) -> "Blocks | None":
-        """For where the residuals are (n, p, k); None where rounding left no curvature, or made a block singular."""
+        """The preconditioner at (n, p, k) residuals; None if rounding left no curvature, or made a block singular."""
         _, p, k = residual.shape
         r = problems.features.shape[1]
         size = residual.abs()
@@ -104,32 +104,34 @@ class Blocks:
         return _times(self.factor.mT, step)
 
     def select(self, chosen: Tensor) -> "Blocks":
-        """For some of the problems."""
+        """The preconditioner of some of the problems."""
         if bool(chosen.all()):
             return self
         return replace(self, factor=self.factor[chosen], inverse=self.inverse[chosen])
 
 
 def affordable(problems: Problems, columns: int) -> bool:
-    """Whether blocks of all problems, of so many columns each, are within bounds, the work of making them included."""
+    """Whether blocks for all problems, with this many columns each, are within bounds, including the work of computing
+    them.
+    """
     r = problems.features.shape[1]
     return 4 * 8 * len(problems.penalties) * columns * r * r <= MOST_BYTES
 
 
 def worth(problems: Problems) -> int:
-    """Iterations that take about the work of making blocks.
+    """Number of iterations that cost about as much as computing blocks.
 
-    They are made for a problem that has taken as many: at the worst it then takes twice as long as it would have.
+    Blocks are computed for a problem that has taken as many: at worst it then takes twice as long.
     """
     n, r = problems.features.shape
     return max(min(n, ROWS * r) * r // (2 * n), 20)
 
 
 def _sample(weights: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Rows that stand for all in sums of what is in proportion to (n,) weights, and by what each is multiplied.
+    """A sample of rows for estimating sums of terms proportional to (n,) weights, and the factor of each row.
 
-    Systematic sampling: rows are met at even distances along the sum of the weights. A row of large weight is met
-    surely, and counts as often as it is met.
+    Systematic sampling: rows are selected at equal distances along the cumulative weights. A row of large weight is
+    certainly selected, possibly several times.
     """
     if len(weights) <= count:
         return torch.arange(len(weights), device=weights.device), torch.ones_like(weights, dtype=torch.float64)
@@ -141,5 +143,5 @@ def _sample(weights: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 def _times(matrices: Tensor, vectors: Tensor) -> Tensor:
     """(p, r, k) products of (p, k, r, r) matrices with the columns of (p, r, k) vectors."""
-    rows = vectors.mT[:, :, None] @ matrices.mT  # from the left, which a CPU does in half the time
+    rows = vectors.mT[:, :, None] @ matrices.mT  # from the left, which takes a CPU half the time
     return rows[:, :, 0].mT.contiguous()

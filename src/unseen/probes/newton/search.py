@@ -1,17 +1,18 @@
 """The penalty that is best on validation data, and the fit with it, without solving every other to its optimum.
 
-Which penalty is best is known long before its weights are. Walking from the strongest to the weakest, each start is
-extrapolated from the last fits, and on real features predictions of validation samples settle within a few iterations,
-where the optimum takes tens to thousands; beyond the best, weaker penalties only get worse. So
+The best penalty is known long before its weights. Going from the strongest to the weakest, each start is extrapolated
+from the last fits, and on real features the predictions of validation samples settle within a few iterations, while the
+optimum takes tens to thousands; beyond the best, weaker penalties only get worse. Therefore
 
-1. fits of the walk end when validation predictions hardly change any more, and the walk ends after `HOPELESS` penalties
-   in a row that are worse than the best so far;
-2. those that come within `CLOSE` of the best are fitted further, as rough scores may be off by as much;
-3. the best is solved to its optimum; should its score fall below that of another then, that one too, until the best of
-   all is one at its optimum;
+1. fits along the path end when validation predictions hardly change any more, and the path ends after `HOPELESS`
+   penalties in a row that are worse than the best so far;
+2. those within `CLOSE` of the best are fitted further, since rough scores may be off by as much;
+3. the best is solved to its optimum; if its score then falls below that of another, that one too, until the best of all
+   is at its optimum;
 4. from there, the fit to training and validation samples together is solved to its optimum.
 
-All share one eigenbasis, that of training and validation samples: coordinates, which no optimum depends on.
+All share one eigenbasis, that of training and validation samples; it is only a choice of coordinates, which no optimum
+depends on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,53 +33,55 @@ from unseen.probes.newton.walk import Settled, Solved, Task, prepare, solve, usa
 from unseen.probes.sgd.stacked import tiny_numbers_as_zero
 
 Stage = Literal["grid", "chosen", "refit"]
-"""What is fitted: all penalties on training data, the best of them to their optima, and the chosen one on all data."""
+"""The stages: all penalties on training data, the best of them to their optima, and the chosen one on all data."""
 Converge = Literal["chosen", "all"]
-"""Which fits go to their optimum: the one that is chosen, or all of the grid."""
+"""Which fits are solved to their optimum: the chosen one, or all of the grid."""
 
 CHECKED = 2
-"""Iterations from one look at the validation predictions to the next."""
+"""Iterations between checks of the validation predictions."""
 CHANGED = 0.002
-"""The share of predictions that may change between two looks once they have settled."""
+"""Share of predictions that may change between two checks once they have settled."""
 FURTHER_CHANGED = 0.0005
 """The same share, for penalties among which the choice is close."""
 CLOSE = 0.002
-"""How far below the best score that of such a penalty is at most."""
+"""Maximum distance of such a penalty's score from the best score."""
 SCORES_CHANGED = 0.01
-"""The same for binary problems, where ranks count: how far scores may move, beside their standard deviation."""
+"""The same for binary problems, where ranks count: how far scores may move, relative to their standard deviation."""
 MOST_ITERATIONS = 30
-"""Of a fit that is not to reach its optimum."""
+"""Maximum iterations of a fit that is not solved to its optimum."""
 HOPELESS = 8
-"""Penalties in a row, worse than the best, after which no weaker one is tried: two decades of the paper's grid."""
+"""Number of penalties in a row, worse than the best, after which no weaker one is tried: two decades of the paper's
+grid.
+"""
 DIRECT = 300
-"""Iterations to an optimum from a fit nearby, after which it is taken to be too far."""
+"""Iterations to an optimum from a nearby fit, after which the start is considered too far."""
 STRIDE = 4
-"""Penalties from one step to the next, where an optimum has to be come down to: a decade of the paper's grid."""
+"""Penalties per step when an optimum is approached along the path: a decade of the paper's grid."""
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """(d, c) weights and (c,) biases for features as they were given."""
+    """(d, c) weights and (c,) biases for the given features."""
 
     weights: Tensor
     bias: Tensor
 
     def scores(self, X: Tensor) -> Tensor:
-        """(n, c) scores, in the type of the weights."""
+        """(n, c) scores, in the dtype of the weights."""
         return X.to(self.weights.dtype) @ self.weights + self.bias
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a search found; tuples are in the order of the penalties.
+    """The result of a search; tuples are in the order of the penalties.
 
     Attributes:
-        place: of the penalty chosen.
-        scores: on validation data; None of penalties that were not tried.
+        place: index of the chosen penalty.
+        scores: on validation data; None for penalties that were not tried.
         iterations: of L-BFGS on training data.
-        converged: whether fits reached their optimum; None of those that were not to.
+        converged: whether fits reached their optimum; None for those not solved to it.
         chosen: the fit to training data.
-        refit: the fit to training and validation data, and `refit_converged` whether it reached its optimum.
+        refit: the fit to training and validation data; `refit_converged` tells whether it reached its optimum.
     """
 
     place: int
@@ -108,20 +111,20 @@ def choose_penalty(
 ) -> Choice:
     """Choose a penalty on validation data, and fit it to all data.
 
-    Objective, optimum and the meaning of labels are those of `logistic_path`. Of penalties that are equally good the
-    weakest is chosen, as far as it was tried. An iteration of a fit is 4·n·d·c flops; the eigendecomposition of the
-    features, once, about 4·n·d² + 10·d³. Memory: the features in float64 and float32, at most 24·n·d bytes.
+    Objective, optimum and the meaning of labels are those of `logistic_path`. Among equally good penalties the weakest
+    one tried is chosen. An iteration of a fit costs 4·n·d·c flops; the eigendecomposition of the features, once, about
+    4·n·d² + 10·d³. Memory: the features in float64 and float32, at most 24·n·d bytes.
 
     Args:
         X: (n, d) features of training samples, then of validation samples.
-        y: their labels; all classes are among those of training samples.
-        training: how many samples train.
-        penalties: (p,) positive, rising.
-        judge: the validation score of (n − training, c) scores; more is better.
-        converge: "all" to solve every penalty of the grid to its optimum, and leave none out.
+        y: their labels; all classes must occur among training samples.
+        training: number of training samples.
+        penalties: (p,) positive, increasing.
+        judge: the validation score of (n − training, c) scores; larger is better.
+        converge: "all" to solve every penalty of the grid to its optimum, and skip none.
         tol, max_iterations, block: as in `logistic_path`.
-        solved: what `watch` was given by an earlier call with the same arguments: it is not solved again.
-        watch: called with each stretch of fits when it is solved, and how many penalties its stage has at most.
+        solved: the parts that `watch` received in an earlier call with the same arguments: they are not solved again.
+        watch: called with each part when it is solved, and the maximum number of penalties of its stage.
     """
     check_options(penalties, tol, max_iterations, block, torch.float64)
     X = checked_features(X, "training and validation")
@@ -167,7 +170,7 @@ class _Fit:
 
 @dataclass(frozen=True)
 class _Held:
-    """The problem of training samples, and what its solutions are judged by."""
+    """The problem of training samples, and the validation data that its solutions are judged by."""
 
     task: Task
     judge: Callable[[Tensor], float]
@@ -196,12 +199,14 @@ class _Held:
 
 
 class _Settled:
-    """Finds when predictions of validation samples hardly change any more, for problems that are solved together."""
+    """Detects when predictions of validation samples hardly change any more, for problems that are solved together."""
 
     def __init__(self, rows: Tensor, problems: int, changed: float = CHANGED) -> None:
-        """Args:
-        rows: (m, r + 1) validation samples.
-        changed: the share of predictions that may change.
+        """Start before any check.
+
+        Args:
+            rows: (m, r + 1) validation samples.
+            changed: the share of predictions that may change.
         """
         self._rows, self._changed = rows, changed
         self._before = rows.new_zeros(len(rows), problems)
@@ -229,7 +234,7 @@ def _fit_grid(
     solved: Sequence[Solved],
     watch: Callable[[Solved], None],
 ) -> list[_Fit]:
-    """Fits from the strongest penalty on: to their optima, or as far as it takes to choose among them."""
+    """Fits from the strongest penalty on: to their optima, or far enough to choose among them."""
     task = held.task if converge == "all" else held.task.coarse(MOST_ITERATIONS)
     rows = held.rows(task.features[0].dtype)
     done, fits = usable(solved, path, task), list[_Fit]()
@@ -244,7 +249,7 @@ def _fit_grid(
 
 
 def _fit_further(held: _Held, path: Tensor, fits: list[_Fit]) -> None:
-    """Fit those that are nearly as good as the best, if there are any, until fewer of their predictions change."""
+    """Continue the fits that are nearly as good as the best, if any, until fewer of their predictions change."""
     task = held.task.coarse(MOST_ITERATIONS)
     rows = held.rows(task.features[0].dtype)
     least = fits[_best(fits)].score - CLOSE
@@ -252,20 +257,20 @@ def _fit_further(held: _Held, path: Tensor, fits: list[_Fit]) -> None:
     for place in close if len(close) > 1 else ():
         fit = fits[place]
         settled = _Settled(rows, len(fit.coefs), FURTHER_CHANGED)
-        found = solve(task, path[place : place + 1], fit.coefs, hard=fit.hard, settled=settled)
-        more = fit.iterations + int(found.iterations.max())
-        fits[place] = replace(*held.fits(found, 1, optimal=False), iterations=more)
+        solution = solve(task, path[place : place + 1], fit.coefs, hard=fit.hard, settled=settled)
+        more = fit.iterations + int(solution.iterations.max())
+        fits[place] = replace(*held.fits(solution, 1, optimal=False), iterations=more)
 
 
 def _finish(
     held: _Held, path: Tensor, fits: list[_Fit], solved: Sequence[Solved], watch: Callable[[Solved], None]
 ) -> None:
-    """Solve the best of the fits to its optimum, in its place, and again until the best is one that was."""
+    """Solve the best of the fits to its optimum, replacing it, and repeat until the best one is at its optimum."""
     count = 0
     while fits[place := _best(fits)].converged is None:
-        found = _optimum(held.task, count, path[: place + 1], fits[place], solved, watch)
+        solution = _optimum(held.task, count, path[: place + 1], fits[place], solved, watch)
         fits[place] = replace(
-            *held.fits(found, 1, optimal=True), iterations=fits[place].iterations + int(found.iterations.max())
+            *held.fits(solution, 1, optimal=True), iterations=fits[place].iterations + int(solution.iterations.max())
         )
         count += 1
 
@@ -273,25 +278,25 @@ def _finish(
 def _optimum(
     task: Task, number: int, path: Tensor, fit: _Fit, solved: Sequence[Solved], watch: Callable[[Solved], None]
 ) -> Minimum:
-    """The optimum of the last penalty of a path, from a fit nearby; or what was kept of it, by its number in its stage.
+    """The optimum of the last penalty of a path, from a nearby fit; or the stored one, by its number in its stage.
 
-    Where classes can nearly be separated and the penalty is weak, a fit nearby may be no good start: then the path is
-    walked down to it, in steps of about a decade, each from the optimum before.
+    If classes are nearly separable and the penalty is weak, a nearby fit may be a bad start: then the path is followed
+    down to it, in steps of about a decade, each from the previous optimum.
     """
     one = path[-1:]
     kept = usable([replace(each, start=0) for each in solved if each.start == number], one, task)
     if kept:
         return kept[0].found
-    found = solve(replace(task, max_iterations=min(DIRECT, task.max_iterations)), one, fit.coefs, hard=fit.hard)
-    if not task.reached(found).all():
+    solution = solve(replace(task, max_iterations=min(DIRECT, task.max_iterations)), one, fit.coefs, hard=fit.hard)
+    if not task.reached(solution).all():
         *_, last = walk(task, path[(len(path) - 1) % STRIDE :: STRIDE], 1)
-        found = replace(last.found, iterations=found.iterations + last.found.iterations)
-    watch(Solved(number, one, found, task.basis_name))
-    return found
+        solution = replace(last.found, iterations=solution.iterations + last.found.iterations)
+    watch(Solved(number, one, solution, task.basis_name))
+    return solution
 
 
 def _best(fits: Sequence[_Fit]) -> int:
-    """The place of the best fit, of equals that of the weakest penalty: the last."""
+    """The index of the best fit, with ties broken in favour of the weakest penalty: the last."""
     return max(range(len(fits)), key=lambda place: (fits[place].score, place))
 
 

@@ -1,4 +1,4 @@
-"""One logistic problem for one penalty after another, from the strongest on, each started from those before it."""
+"""One logistic problem for a sequence of penalties, from the strongest on, each started from the previous ones."""
 
 import hashlib
 import math
@@ -20,30 +20,30 @@ HISTORY = 4
 """Neighbours on the path that a start is extrapolated from: up to a cubic in log λ."""
 
 BASIS_ROWS = 256
-"""Samples that a basis is told by."""
+"""Number of samples by which a basis is identified."""
 
 SINGLE_TOL = 3e-7
-"""The relative gradient norm that single precision is trusted to reach; double takes over from there."""
+"""The relative gradient norm that single precision can reliably reach; double precision continues from there."""
 
 ROUNDING = {torch.float32: 1e-8, torch.float64: 1e-15}
-"""Gradient norms of the mean loss, over features of unit variance, that are as good as 0."""
+"""Gradient norms of the mean loss, over features of unit variance, that count as 0."""
 
 SMALL_LOSS = 0.001
-"""The share of the loss at zero weights below which the gradient must be small beside the loss itself."""
+"""The share of the loss at zero weights below which the gradient must be small relative to the loss itself."""
 
 PATIENCE = {torch.float32: 30, torch.float64: 200}
-"""Iterations without progress after which rounding is taken to be the reason."""
+"""Iterations without progress after which rounding is assumed to be the reason."""
 
 Settled = Callable[[int, Tensor, Tensor], Tensor]
-"""Tells which problems are solved well enough: see `minimise`."""
+"""Decides which problems are solved well enough: see `minimise`."""
 
 
 @dataclass(frozen=True)
 class Solved:
-    """The next stretch of a path, as far as it takes to go on from its end.
+    """The next part of a path, with everything needed to continue after it.
 
     Attributes:
-        start: how many penalties of the path are before it.
+        start: number of penalties of the path before it.
         penalties: (b,) from the strongest on.
         found: their optima, in the eigenbasis of the features.
         basis: identifies that basis; on another machine it may have other signs.
@@ -56,21 +56,21 @@ class Solved:
 
     @property
     def stop(self) -> int:
-        """How many penalties of the path are solved with it."""
+        """Number of penalties of the path solved up to its end."""
         return self.start + len(self.penalties)
 
 
 @dataclass(frozen=True)
 class Task:
-    """What stays the same along the path.
+    """Everything that is constant along the path.
 
-    A penalty has q problems of k columns: one of c columns or, with several labels a sample, c of one.
+    A penalty has q problems of k columns: one of c columns or, with several labels per sample, c of one.
 
     Attributes:
         features: of the first samples of the basis, in each precision to be used, in that order.
-        curvature: (r + 1,) squared lengths of their columns, or about that.
+        curvature: (r + 1,) squared lengths of their columns, approximately.
         labels: (n,) indices or (n, q, 1) of 0 and 1.
-        zero: (q, r + 1, k) coefficients: no weights, and the biases that are best then.
+        zero: (q, r + 1, k) coefficients: zero weights with the best biases.
         zero_losses: (q,) summed losses there.
         zero_norms: (q,) norms of the gradient of the summed loss there.
     """
@@ -87,28 +87,28 @@ class Task:
 
     @cached_property
     def basis_name(self) -> str:
-        """Tells this basis from others of the same features, by what the first samples are in it."""
+        """Distinguishes this basis from others of the same features, by the coordinates of the first samples."""
         rows = self.basis.features[:BASIS_ROWS].cpu().contiguous().numpy()
         return hashlib.sha256(self.basis.curvature.cpu().numpy().tobytes() + rows.tobytes()).hexdigest()
 
     def coarse(self, max_iterations: int) -> "Task":
-        """The same in its first precision alone, with fewer iterations: to be solved roughly."""
+        """The same in its first precision only, with fewer iterations: for rough solutions."""
         most = min(max_iterations, self.max_iterations)
         return replace(self, features=self.features[:1], max_iterations=most)
 
     def reached(self, found: Minimum) -> Tensor:
-        """Which of some penalties' problems are at their optimum; where nothing can be learned, all are."""
+        """Which of some penalties' problems are at their optimum; all, if nothing can be learned."""
         nothing_to_learn = self.zero_norms <= self.floor(torch.float64)
         return found.converged | nothing_to_learn.repeat(len(found.converged) // len(nothing_to_learn))
 
     def floor(self, precision: torch.dtype) -> float:
-        """The norm of the summed gradient that rounding leaves."""
+        """The norm of the summed gradient that is due to rounding."""
         return ROUNDING[precision] * len(self.labels)
 
     def rules(self, penalties: int) -> list[StopRule]:
         """When the problems of some penalties are solved, for each precision to be used.
 
-        Single precision is left where double can take over: it cannot tell how a small loss falls further.
+        Single precision ends where double can continue: it cannot resolve how a small loss decreases further.
         """
         norms, losses = self.zero_norms.repeat(penalties), SMALL_LOSS * self.zero_losses.repeat(penalties)
         handover = StopRule(max(self.tol, SINGLE_TOL) * norms, torch.zeros_like(losses), self.floor(torch.float32))
@@ -127,7 +127,7 @@ class Task:
 def prepare(
     basis: Eigenbasis, labels: Tensor, strongest: float, tol: float, max_iterations: int, dtype: torch.dtype
 ) -> Task:
-    """The problem of the first samples of a basis, which are as many as there are labels."""
+    """The problem of the first samples of a basis, as many as there are labels."""
     n = len(labels)
     strongest = strongest / basis.scale / basis.scale
     if not math.isfinite(strongest):
@@ -137,7 +137,7 @@ def prepare(
         bias -= bias.mean()
     else:
         bias = labels.mean(0).logit()[:, None]
-    # Under penalties so strong that weights nearly vanish, they would vanish altogether in single precision.
+    # Under penalties so strong that weights nearly vanish, they would underflow in single precision.
     single = strongest < 1e12 * n
     double = dtype == torch.float64 or not single
     losses, residual = loss_and_residual(bias[:, 0].expand(n, -1, -1), labels)
@@ -163,15 +163,17 @@ class _Neighbour:
     scores: Tensor
 
 
-def _neighbours(task: Task, found: Minimum, penalties: Tensor) -> list[_Neighbour]:
-    """Points of the path; scores are computed from coefficients, so that they do not depend on the way to these."""
-    coefs = found.coefs.chunk(len(penalties))
-    scores = task.problems(task.features[-1], penalties).scores(found.coefs).chunk(len(penalties), dim=1)
+def _neighbours(task: Task, solution: Minimum, penalties: Tensor) -> list[_Neighbour]:
+    """Points of the path; scores are recomputed from coefficients, so that they do not depend on how these were
+    reached.
+    """
+    coefs = solution.coefs.chunk(len(penalties))
+    scores = task.problems(task.features[-1], penalties).scores(solution.coefs).chunk(len(penalties), dim=1)
     return [_Neighbour(*each) for each in zip(penalties.log().tolist(), coefs, scores, strict=True)]
 
 
 def _start(task: Task, penalty: float, neighbours: Sequence[_Neighbour]) -> Tensor:
-    """(q, r + 1, k) coefficients: for each problem, of the extrapolations from 1, 2, … neighbours the best.
+    """(q, r + 1, k) coefficients: for each problem, the best of the extrapolations from 1, 2, … neighbours.
 
     Scores are extrapolated with the coefficients, so that comparing objectives needs no product with the features.
     """
@@ -192,17 +194,17 @@ def _start(task: Task, penalty: float, neighbours: Sequence[_Neighbour]) -> Tens
 
 
 def extrapolation_weights(positions: Sequence[float], at: float) -> list[float]:
-    """Lagrange's weights: the polynomial through values at distinct positions is Σ weightᵢ·valueᵢ there."""
+    """Lagrange weights: the polynomial through values at distinct positions is Σ weightᵢ·valueᵢ there."""
     return [math.prod((at - other) / (here - other) for other in positions if other != here) for here in positions]
 
 
 def solve(
     task: Task, penalties: Tensor, coefs: Tensor, *, hard: bool = False, settled: Settled | None = None
 ) -> Minimum:
-    """The optima of some penalties, one precision after the other; `hard` is whether their neighbours were."""
+    """The optima of some penalties, one precision after the other; `hard` tells whether their neighbours were hard."""
     iterations = torch.zeros(len(coefs), dtype=torch.long, device=coefs.device)
     for features, rule in zip(task.features, task.rules(len(penalties)), strict=True):
-        found = minimise(
+        minimum = minimise(
             task.problems(features, penalties),
             coefs.to(features),
             norm=task.basis.gradient_norm,
@@ -212,21 +214,21 @@ def solve(
             hard=hard,
             settled=settled,
         )
-        coefs, iterations, hard = found.coefs, iterations + found.iterations, hard or found.hard
-    return replace(found, iterations=iterations, hard=hard)
+        coefs, iterations, hard = minimum.coefs, iterations + minimum.iterations, hard or minimum.hard
+    return replace(minimum, iterations=iterations, hard=hard)
 
 
 def usable(solved: Sequence[Solved], path: Tensor, task: Task) -> list[Solved]:
-    """The first stretches of a path that were solved before, on the device of its features."""
-    found: list[Solved] = []
+    """The usable leading parts of a path that were solved before, on the device of its features."""
+    parts: list[Solved] = []
     for each in solved:
         here = path[each.start : each.stop]
-        follows = each.start == (found[-1].stop if found else 0)
+        follows = each.start == (parts[-1].stop if parts else 0)
         if not follows or each.basis != task.basis_name or not torch.equal(each.penalties.to(path), here):
             break
         tensors = {name: value.to(path.device) for name, value in vars(each.found).items() if name != "hard"}
-        found.append(replace(each, penalties=here, found=replace(each.found, **tensors)))
-    return found
+        parts.append(replace(each, penalties=here, found=replace(each.found, **tensors)))
+    return parts
 
 
 def walk(
@@ -237,12 +239,12 @@ def walk(
     done: Sequence[Solved] = (),
     settled: Callable[[int], Settled] | None = None,
 ) -> Iterator[Solved]:
-    """Solve the penalties of a path, (p,) from the strongest on, and pass on each stretch when it is solved.
+    """Solve the penalties of a path, (p,) from the strongest on, and yield each part when it is solved.
 
     Args:
-        block: how many are solved together; by default 1 on a CPU and `BLOCK_ON_GPU` on a GPU.
-        done: the stretches before, which are not passed on.
-        settled: makes the rule for so many problems by which fits end before their optimum.
+        block: number of penalties solved together; by default 1 on a CPU and `BLOCK_ON_GPU` on a GPU.
+        done: the earlier parts, which are not yielded.
+        settled: creates the rule by which fits of this many problems end before their optimum.
     """
     neighbours = [each for last in done[-HISTORY:] for each in _neighbours(task, last.found, last.penalties)][-HISTORY:]
     hard = bool(done) and done[-1].found.hard
@@ -250,7 +252,7 @@ def walk(
     while start < len(path):
         some = path[start : start + step]
         coefs = torch.cat([_start(task, penalty, neighbours) for penalty in some.tolist()])
-        found = solve(task, some, coefs, hard=hard, settled=settled and settled(len(coefs)))
-        neighbours, hard = (neighbours + _neighbours(task, found, some))[-HISTORY:], found.hard
-        yield Solved(start, some, found, task.basis_name)
+        solution = solve(task, some, coefs, hard=hard, settled=settled and settled(len(coefs)))
+        neighbours, hard = (neighbours + _neighbours(task, solution, some))[-HISTORY:], solution.hard
+        yield Solved(start, some, solution, task.basis_name)
         start += len(some)

@@ -1,1 +1,1 @@
-"""Probes on the features of patches: what maps of labels become, the linear probe, the in-context probe."""
+"""Probes on patch features: coding of label maps, the linear probe, the in-context probe."""

@@ -1,7 +1,7 @@
-"""Maps of labels as maps of codes, and probabilities of codes as predictions.
+"""Label maps as maps of codes, and probabilities of codes as predictions.
 
 Classes are codes already. Normals are coded by the nearest of 40 directions, depths by one of 256 bins, so that one
-classifier serves all; a prediction is then the mean of the codes' values, weighted by their probabilities.
+classifier handles all; a prediction is then the mean of the codes' values, weighted by their probabilities.
 """
 
 from dataclasses import dataclass
@@ -20,37 +20,37 @@ UNLABELLED = -1
 CODEWORDS = 40
 """Directions that code normals, as in Ericsson et al. 2021, A.5."""
 BINS, NEAREST, FARTHEST = 256, 0.001, 10.0
-"""Of depths, in metres: uniform bins (after DINOv2)."""
+"""Range of depths in metres, divided into uniform bins (after DINOv2)."""
 
 
 class Codes(Protocol):
-    """How one kind of map is coded."""
+    """The coding of one kind of map."""
 
     @property
     def kind(self) -> Kind: ...
 
     @property
     def count(self) -> int:
-        """How many codes there are."""
+        """Number of codes."""
         ...
 
     @property
     def values(self) -> Tensor | None:
-        """(count, v) what each code stands for, where predictions are means of it; None for classes."""
+        """(count, v) the value of each code, if predictions are means of values; None for classes."""
         ...
 
     def encode(self, labels: Map) -> NDArray[np.int16]:
-        """(h, w) codes of a map, `UNLABELLED` where it has no label."""
+        """(h, w) codes of a map, `UNLABELLED` if it has no label."""
         ...
 
     def decode(self, probabilities: Tensor) -> Tensor:
-        """Predictions (h, w), of normals (h, w, 3), from probabilities (count, h, w)."""
+        """Predictions (h, w), for normals (h, w, 3), from probabilities (count, h, w)."""
         ...
 
 
 @dataclass(frozen=True)
 class ClassCodes:
-    """Classes by their numbers; the most probable one is predicted."""
+    """Classes by index; the most probable one is predicted."""
 
     count: int
     kind: Kind = "classes"
@@ -70,7 +70,7 @@ class ClassCodes:
 
 @dataclass(frozen=True, eq=False)
 class NormalCodes:
-    """Normals by the nearest of some directions, (count, 3) of length 1."""
+    """Normals by the nearest of some directions, (count, 3) unit vectors."""
 
     directions: NDArray[np.float32]
     kind: Kind = "normals"
@@ -84,7 +84,7 @@ class NormalCodes:
         return torch.from_numpy(self.directions)
 
     def encode(self, labels: Map) -> NDArray[np.int16]:
-        # Of unit vectors, the nearest has the greatest product.
+        # Among unit vectors, the nearest has the largest product.
         codes: NDArray[np.int16] = (labels.reshape(-1, 3) @ self.directions.T).argmax(axis=1).astype(np.int16)
         codes[~labels.reshape(-1, 3).any(axis=1)] = UNLABELLED
         return codes.reshape(labels.shape[:2])
@@ -118,7 +118,7 @@ class DepthCodes:
 
 
 def normal_codes(normals: Tensor, count: int = CODEWORDS) -> NormalCodes:
-    """Directions by k-means of (n, 3) true normals of training images, scaled to length 1."""
+    """Directions by k-means of (n, 3) true unit normals of training images."""
     from unseen.probes.kmeans import kmeans
 
     if len(normals) < count:
@@ -128,12 +128,12 @@ def normal_codes(normals: Tensor, count: int = CODEWORDS) -> NormalCodes:
 
 
 def patch_histograms(codes: NDArray[np.int16], grid: tuple[int, int], count: int) -> NDArray[np.float32]:
-    """(h·w, count) how many pixels of each code lie in each patch of a grid that covers the map.
+    """(h·w, count) number of pixels of each code in each patch of a grid that covers the map.
 
-    Maps that are not multiples of the grid are cut at the nearest pixel.
+    Maps that are not multiples of the grid are divided at the nearest pixel.
     """
     rows, columns = (np.arange(length) * patches // length for length, patches in zip(codes.shape, grid, strict=True))
     place = rows[:, None] * grid[1] + columns[None, :]
     known = codes != UNLABELLED
-    found = np.bincount(place[known] * count + codes[known], minlength=grid[0] * grid[1] * count)
-    return found.reshape(-1, count).astype(np.float32)
+    counts = np.bincount(place[known] * count + codes[known], minlength=grid[0] * grid[1] * count)
+    return counts.reshape(-1, count).astype(np.float32)

@@ -1,7 +1,7 @@
-"""The in-context probe on patch features: nearest neighbours among labelled patches, nothing is trained.
+"""The in-context probe on patch features: nearest neighbours among labelled patches, without training.
 
-After Hummingbird (Balažević et al. 2023): a memory of ℓ2-normalised training patches with the shares of codes in them;
-a patch gets the mean of its k nearest ones' shares, weighted by softmax(cosine / temperature).
+After Hummingbird (Balažević et al. 2023): a memory of ℓ2-normalised training patches with their shares of codes; a
+patch gets the mean of the shares of its k nearest ones, weighted by softmax(cosine / temperature).
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from torch import Tensor
 from unseen.errors import UserError
 
 BLOCK_BYTES, MOST_KEYS = 1 << 29, 1 << 21
-"""Of similarities at a time, and keys that they are to."""
+"""Number of similarities computed at a time, and of keys."""
 GROUP = 256
-"""Keys whose greatest similarity is looked for first."""
+"""Number of keys per group whose largest similarity is found first."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class ContextProtocol:
     """How labels are looked up.
 
     Attributes:
-        memory: patches at most; of more, a fixed draw.
+        memory: maximum number of patches; of more, a fixed draw is used.
     """
 
     name: str = "patch-context"
@@ -36,14 +36,14 @@ PATCH_CONTEXT = ContextProtocol()
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """Labelled patches: (m, d) of length 1, and (m, c) shares of codes."""
+    """Labelled patches: (m, d) unit vectors, and (m, c) shares of codes."""
 
     keys: Tensor
     shares: Tensor
 
     @classmethod
     def of(cls, X: Tensor, Y: Tensor, protocol: ContextProtocol = PATCH_CONTEXT) -> "Memory":
-        """From features (n, d) and pixels of codes (n, c); patches without a label are left out."""
+        """From features (n, d) and pixel counts of codes (n, c); patches without a label are left out."""
         pixels = Y.sum(dim=1, dtype=torch.float32)
         places = torch.nonzero(pixels > 0).flatten()
         if not len(places):
@@ -58,13 +58,13 @@ class Memory:
 def look_up(memory: Memory, X: Tensor, protocol: ContextProtocol = PATCH_CONTEXT) -> Tensor:
     """(n, c) shares of codes for features (n, d), block by block; the memory may be of any size.
 
-    Similarities to a block of the memory are one product; the best of it join the best so far.
+    Similarities to a block of the memory are one product; its best are merged with the best so far.
     """
     queries = torch.nn.functional.normalize(X.float(), dim=1).to(memory.keys.dtype)
     k = min(protocol.neighbours, len(memory.keys))
     width = min(len(memory.keys), MOST_KEYS)
     height = max(1, BLOCK_BYTES // (queries.element_size() * width))
-    found = []
+    shares = []
     for part in torch.split(queries, height):
         best, place = _nearest(part, memory.keys[:width], k)
         for start in range(width, len(memory.keys), width):
@@ -72,15 +72,15 @@ def look_up(memory: Memory, X: Tensor, protocol: ContextProtocol = PATCH_CONTEXT
             best, chosen = torch.cat((best, more), dim=1).topk(k, dim=1)
             place = torch.cat((place, near + start), dim=1).gather(1, chosen)
         weights = torch.softmax(best.float() / protocol.temperature, dim=1)
-        found.append(torch.einsum("nk,nkc->nc", weights, memory.shares[place].float()))
-    return torch.cat(found)
+        shares.append(torch.einsum("nk,nkc->nc", weights, memory.shares[place].float()))
+    return torch.cat(shares)
 
 
 def _nearest(queries: Tensor, keys: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """(n, k) greatest products of queries with keys, or as many as there are keys, and which keys these are.
+    """(n, k) largest products of queries with keys (or as many as there are keys), and the indices of these keys.
 
-    The k greatest of a row are in the k groups of keys with the greatest maxima: these are looked for in one cheap pass
-    over the products, and sorting goes over k groups instead of all keys.
+    The k largest of a row are in the k groups of keys with the largest maxima: these are found in one cheap pass over
+    the products, and only k groups are sorted instead of all keys.
     """
     products = queries @ keys.T
     k, groups = min(k, len(keys)), len(keys) // GROUP

@@ -1,4 +1,4 @@
-"""What the jobs of probes on patch features share."""
+"""Common parts of the jobs of probes on patch features."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ METRICS: dict[Kind, tuple[str, ...]] = {
     "depth": ("depth-rmse", "delta1"),
     "boxes": ("ap", "ap50", "ap75", "coco-ap", "coco-ap50", "coco-ap75"),
 }
-"""What each kind of labels is scored by, the first of which counts most."""
+"""Metrics for each kind of labels, the main one first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Predictor:
 
     Attributes:
         predict: (positions, d) features of an image → (positions, count) probabilities of codes.
-        shown: rows of the test features, best and worst images, whose predictions are to be kept as pictures.
+        shown: rows of the test features, best and worst images, whose predictions are kept as pictures.
     """
 
     codes: "Codes"
@@ -39,12 +39,12 @@ class Predictor:
 
 @dataclass(frozen=True)
 class PatchSize:
-    """How much a job on patch features has to do.
+    """The amount of work of a job on patch features.
 
     Attributes:
-        images, tested: to train and to test on.
+        images, tested: numbers of training and test images.
         positions: patches of each, with features of `channels` dimensions.
-        codes: of a map's values.
+        codes: number of codes of a map's values.
     """
 
     images: int
@@ -60,10 +60,10 @@ Sample = tuple[Callable[[], object], float]
 
 @dataclass(frozen=True)
 class PatchJob(Job):
-    """Everything that decides the scores of a probe on a data set with maps, but for the probe's protocol.
+    """Everything that determines the scores of a probe on a data set with maps, except for the probe's protocol.
 
     Attributes:
-        kind: of the labels.
+        kind: kind of the labels.
         train, test: content hashes of the features.
         labels: SHA-256 of the labels.
     """
@@ -78,11 +78,11 @@ class PatchJob(Job):
     labels: str
 
     def run(self, task: "PatchTask") -> "tuple[dict[str, Any], Predictor]":
-        """What is measured, as JSON, and the fitted probe."""
+        """The measured values, as JSON, and the fitted probe."""
         raise NotImplementedError
 
     def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
-        """Small pieces of the job's work, by which its time is estimated."""
+        """Small pieces of the job's work, from which its time is estimated."""
         raise NotImplementedError
 
 

@@ -1,12 +1,12 @@
-"""The linear probe on patch features: batch norm and a linear layer, all settings of a sweep trained at once.
+"""The linear probe on patch features: batch norm and a linear layer, with all settings of a sweep trained at once.
 
 Protocol `patch-linear`: ours, after the linear probes of DINOv2 and DINOv3, from stored features without augmentation.
-For each setting (learning rate, weight decay) it minimises, over patches i with the shares y of codes in them,
+For each setting (learning rate, weight decay) it minimises, over patches i with their shares y of codes,
 
     Σᵢ wᵢ Σ_c −yᵢ_c log softmax(W zᵢ + b)_c / Σᵢ wᵢ,     z = (x − μ) / σ,
 
-by AdamW along a cosine with a linear warm-up. w is the share of a patch that has labels, and μ, σ are those of the
-training patches: features are frozen, so the statistics of batch norm are known before training begins.
+by AdamW with a cosine schedule and linear warm-up. w is the labelled share of a patch, and μ, σ are those of the
+training patches: features are frozen, so the batch-norm statistics are known before training.
 
 The K settings share the features of each batch: one product X @ [W₁ … W_K] serves all, and so does the product for
 their gradients. A step takes 4·b·d·c·K flops and reads b·d features once, not K times.
@@ -32,7 +32,7 @@ class PatchLinearProtocol:
     Attributes:
         rates, decays: every pair of them is a setting.
         epochs: passes over the patches; small data sets get `least_steps`.
-        validation: share of the training images that choose the setting; the chosen one is then trained on all.
+        validation: share of the training images used to choose the setting, which is then trained on all.
     """
 
     name: str = "patch-linear"
@@ -49,7 +49,7 @@ class PatchLinearProtocol:
         return tuple((rate, decay) for rate in self.rates for decay in self.decays)
 
     def steps(self, patches: int) -> int:
-        """Of a training on so many patches."""
+        """Number of steps of a training on this many patches."""
         return max(self.least_steps, ceil(self.epochs * patches / self.batch))
 
 
@@ -61,18 +61,18 @@ class LinearStack:
     """K linear classifiers of patches.
 
     Attributes:
-        weights, bias: (K, d, c) and (K, c), of features as they are: the normalisation is in them.
+        weights, bias: (K, d, c) and (K, c), for unnormalised features: they include the normalisation.
     """
 
     weights: Tensor
     bias: Tensor
 
     def logits(self, X: Tensor) -> Tensor:
-        """(K, n, c) of features (n, d)."""
+        """(K, n, c) logits of features (n, d)."""
         return torch.einsum("nd,kdc->knc", X.to(self.weights.dtype), self.weights) + self.bias[:, None]
 
     def only(self, place: int) -> "LinearStack":
-        """The stack of one of them."""
+        """The stack with only one of them."""
         return LinearStack(self.weights[place : place + 1], self.bias[place : place + 1])
 
 
@@ -84,7 +84,7 @@ def fit_patches(
     Args:
         X: (n, d) features of patches, 16 or 32 bits.
         Y: (n, c) pixels of each code in each patch, on the same device; patches without any are left out.
-        generator: of the order of patches, on the CPU.
+        generator: for the order of patches, on the CPU.
     """
     pixels = Y.sum(dim=1, dtype=torch.float32)
     places = torch.nonzero(pixels > 0).flatten()
@@ -107,7 +107,7 @@ def fit_patches(
 
 
 def _factor(step: int, steps: int, warm_up: float) -> float:
-    """Of the learning rate: a linear rise, then half a cosine down to 0."""
+    """Factor on the learning rate: a linear increase, then half a cosine down to 0."""
     first = max(1, int(warm_up * steps))
     if step < first:
         return (step + 1) / first
@@ -115,7 +115,7 @@ def _factor(step: int, steps: int, warm_up: float) -> float:
 
 
 def _statistics(X: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of each dimension over some rows, summed in double precision, block by block."""
+    """Mean and standard deviation of each dimension over some rows, summed in double precision, block by block."""
     total = torch.zeros(2, X.shape[1], dtype=torch.float64, device=X.device)
     for block in torch.split(places, 65_536):
         rows = X[block].double()
@@ -146,7 +146,7 @@ class _Stack:
         error = torch.softmax(logits.view(-1, settings, codes), dim=2).sub_(share[:, None])
         error *= (weight / weight.sum())[:, None, None]
         flat = error.view(-1, settings * codes)
-        # 16-bit products need numbers that are not all tiny: errors are scaled by the size of the batch and back.
+        # 16-bit products need values that are not all tiny: errors are scaled by the batch size and back.
         gradient = torch.empty_like(self.weights)
         gradient[:-1] = (z.T @ (flat * len(z)).to(z.dtype)).float() / len(z)
         gradient[-1] = flat.sum(dim=0)
@@ -160,7 +160,7 @@ class _Stack:
         self.weights -= rate / (1 - self.BETAS[0] ** self.steps) * first / corrected
 
     def classifiers(self, mean: Tensor, deviation: Tensor) -> LinearStack:
-        """With the normalisation folded in: W(x − μ)/σ + b = (W/σ)x + (b − (W/σ)μ)."""
+        """The classifiers with the normalisation folded in: W(x − μ)/σ + b = (W/σ)x + (b − (W/σ)μ)."""
         dimension, settings, codes = self.shape
         weights = self.weights[:-1] / deviation[:, None]
         bias = self.weights[-1] - mean @ weights

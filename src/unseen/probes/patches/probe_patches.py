@@ -1,4 +1,4 @@
-"""Probes on the patch features of a data set: choose the settings, train, predict."""
+"""Probes on the patch features of a data set: choosing the settings, training, predicting."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,13 @@ BLOCK = 16_384
 
 @dataclass(frozen=True, eq=False)
 class ChosenLinear:
-    """The linear probe with the settings that won on validation images, trained on all training images.
+    """The linear probe with the settings that were best on validation images, trained on all training images.
 
     Attributes:
         setting: learning rate and weight decay.
         validation: score of each setting on validation images: mean IoU for classes, minus the mean angle (degrees) for
-            normals, minus the root mean squared error for depths; a patch has one prediction and its mean label.
-        edge: whether the best rate or decay is at an end of those that were tried.
+            normals, minus the root mean squared error for depths; each patch has one prediction and its mean label.
+        edge: whether the best rate or decay is at an end of the range tried.
     """
 
     classifier: LinearStack
@@ -39,12 +39,12 @@ def choose_linear(
     Args:
         X: (n, d) features of patches.
         Y: (n, c) pixels of codes in each.
-        images: (n,) number of the image that each patch is of.
+        images: (n,) index of the image of each patch.
         codes: what Y counts.
     """
     names = torch.unique(images)
     if len(names) < 2:
-        raise UserError("a linear probe needs two training images at least, one of them to choose its settings by")
+        raise UserError("a linear probe needs at least two training images, one of them to choose its settings")
     generator = torch.Generator().manual_seed(seed)
     held = max(1, round(protocol.validation * len(names)))
     kept = torch.isin(images, names[torch.randperm(len(names), generator=generator)[held:].to(names.device)])
@@ -63,18 +63,18 @@ def _validation(stack: LinearStack, X: Tensor, Y: Tensor, codes: Codes) -> list[
     for rows, counts in zip(torch.split(X, BLOCK), torch.split(Y.float(), BLOCK), strict=True):
         known = counts.sum(dim=1)
         truth = counts @ values / known.clamp_min(1)[:, None]
-        found = stack.logits(rows).float().softmax(dim=2) @ values
-        total += (_errors(found, truth, codes.kind) * known).sum(dim=1)
+        predictions = stack.logits(rows).float().softmax(dim=2) @ values
+        total += (_errors(predictions, truth, codes.kind) * known).sum(dim=1)
         pixels += float(known.sum())
     mean = total / pixels
     return [-float(each) for each in (mean if codes.kind == "normals" else mean.sqrt())]
 
 
-def _errors(found: Tensor, truth: Tensor, kind: Kind) -> Tensor:
+def _errors(predictions: Tensor, truth: Tensor, kind: Kind) -> Tensor:
     """(K, n) angles in degrees, or squared differences."""
     if kind == "depth":
-        return (found - truth)[..., 0].square()
-    cosine = torch.nn.functional.cosine_similarity(found, truth[None], dim=2)
+        return (predictions - truth)[..., 0].square()
+    cosine = torch.nn.functional.cosine_similarity(predictions, truth[None], dim=2)
     return torch.rad2deg(torch.arccos(cosine.clamp(-1, 1)))
 
 
@@ -91,6 +91,6 @@ def _iou(stack: LinearStack, X: Tensor, Y: Tensor) -> list[float]:
 
 
 def _at_edge(setting: Setting, protocol: PatchLinearProtocol) -> bool:
-    """A decay of 0 is no edge: there is nothing beyond it."""
+    """Whether a setting is at an edge; a decay of 0 is not, since there is nothing beyond it."""
     rates, decays = sorted(protocol.rates), sorted(protocol.decays)
     return (len(rates) > 1 and setting[0] in (rates[0], rates[-1])) or (len(decays) > 1 and setting[1] == decays[-1])

@@ -15,30 +15,30 @@ from unseen.probes.patches.codes import Codes
 
 Pairs = tuple[tuple[str, float], ...]
 SHOWN = 3
-"""Best and worst images whose predictions are kept."""
+"""Number of best and worst images whose predictions are kept."""
 
 
 def best_and_worst(scored: Sequence[tuple[float, int]]) -> list[int]:
-    """Of (score, image), the images to show: the best first, then the worst, the worst of all last."""
+    """The images to show, from (score, image): the best first, then the worst, with the very worst last."""
     ranked = [image for _, image in sorted(scored, reverse=True)]
     return [*dict.fromkeys([*ranked[:SHOWN], *ranked[-SHOWN:]])]
 
 
 def picture_name(place: int) -> str:
-    """The file of an image by its place among the best and the worst."""
+    """The file name of an image by its position among the best and the worst."""
     return f"{place}-{'best' if place < SHOWN else 'worst'}.png"
 
 
 def upsampled(patches: Tensor, grid: tuple[int, int], size: tuple[int, int]) -> Tensor:
-    """(c, H, W) from values (h·w, c) of patches, bilinearly, as if values were at the centres of patches."""
+    """(c, H, W) from values (h·w, c) of patches, interpolated bilinearly between the centres of patches."""
     maps = patches.T.reshape(1, -1, *grid).float()
-    found: Tensor = torch.nn.functional.interpolate(maps, size=size, mode="bilinear", align_corners=False)[0]
-    return found
+    enlarged: Tensor = torch.nn.functional.interpolate(maps, size=size, mode="bilinear", align_corners=False)[0]
+    return enlarged
 
 
 @dataclass(eq=False)
 class MapScorer:
-    """Collects predictions for images one by one, and gives the scores of their kind."""
+    """Collects predictions image by image, and computes the scores of their kind."""
 
     codes: Codes
     _counts: Tensor | None = None
@@ -71,8 +71,8 @@ class MapScorer:
     def _scores(self) -> Iterator[tuple[str, float]]:
         if self.codes.kind == "classes":
             counts = torch.zeros(self.codes.count, self.codes.count) if self._counts is None else self._counts
-            found = segmentation_scores(counts)
-            yield from (("miou", found.miou), ("pixel-accuracy", found.pixel_accuracy))
+            scores = segmentation_scores(counts)
+            yield from (("miou", scores.miou), ("pixel-accuracy", scores.pixel_accuracy))
         elif self.codes.kind == "normals":
             errors = normal_scores(self._errors)
             yield from (("angle-mean", errors.mean), ("angle-median", errors.median))
@@ -83,9 +83,9 @@ class MapScorer:
 
 
 def image_score(codes: Codes, probabilities: Tensor, labels: Map) -> float | None:
-    """How well one image is predicted, greater for better; None for an image without a labelled pixel.
+    """How well one image is predicted, larger is better; None for an image without a labelled pixel.
 
-    It is the share of pixels whose class is right, or minus the mean angle, or minus the error of depth.
+    It is the share of pixels with the right class, or minus the mean angle, or minus the depth error.
     """
     alone = MapScorer(codes)
     alone.add_map(probabilities, labels)

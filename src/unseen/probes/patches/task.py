@@ -1,4 +1,4 @@
-"""A dense task for probes on patch features: what they are fitted to and scored on, and what they give."""
+"""A dense task for probes on patch features: its training and test data, and its results."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from unseen.probes.patches.codes import ClassCodes, Codes, DepthCodes, normal_co
 from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, upsampled
 
 CODED_NORMALS = 200_000
-"""True normals of training pixels at most, evenly spread, that directions are fitted to."""
+"""Maximum number of true normals of training pixels, evenly spread, to which directions are fitted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class PatchTask:
     """Features and labels of a data set.
 
     Attributes:
-        damaged: images whose labels cannot be used, which are left out; filled as labels are read.
+        damaged: images with unusable labels, which are left out; filled as labels are read.
     """
 
     opened: OpenDenseDataset
@@ -38,7 +38,7 @@ class PatchTask:
     damaged: list[Damaged] = field(default_factory=list)
 
     def labelled(self, features: PatchFeatures) -> Iterator[tuple[int, Map]]:
-        """(row of the features, map) of every image whose labels are sound."""
+        """(row of the features, map) of every image with valid labels."""
         numbers = {entry.id: number for number, entry in enumerate(self.opened.source.entries)}
         for row, name in enumerate(features.ids):
             try:
@@ -50,7 +50,7 @@ class PatchTask:
             yield row, values
 
     def codes(self) -> Codes:
-        """How maps of this kind are coded; directions of normals come from the training images."""
+        """The coding of maps of this kind; directions of normals come from the training images."""
         kind, classes = self.opened.dataset.kind, self.opened.dataset.classes
         if kind == "classes":
             return ClassCodes(len(classes))
@@ -109,8 +109,8 @@ class Scored:
     """Scores of a data set.
 
     Attributes:
-        by_class: IoU of each class; empty where there are none.
-        shown: rows of the test features whose predictions are kept: of the best images and the worst.
+        by_class: IoU of each class; empty if there are no classes.
+        shown: rows of the test features whose predictions are kept: of the best and the worst images.
     """
 
     values: tuple[tuple[str, float], ...]
@@ -118,5 +118,5 @@ class Scored:
     shown: Sequence[int]
 
     def kept(self) -> dict[str, Any]:
-        """As values of a result."""
+        """The values of a result."""
         return {**dict(self.values), "by_class": [None if isnan(each) else each for each in self.by_class]}

@@ -1,4 +1,4 @@
-"""Attention maps and how diffuse they are, from the errors that masks make."""
+"""Attention maps and their diffusion, from the errors caused by masks."""
 
 from torch import Tensor
 from torch.nn.functional import avg_pool2d
@@ -7,7 +7,7 @@ from unseen.probes.saliency.grid import Grid
 
 
 def relative_errors(occluded: Tensor, clean: Tensor) -> Tensor:
-    """(b,) root relative squared errors √(Σ(f − f′)² / Σ(f − f̄)²) of features (b, d) beside the clean ones (d,).
+    """(b,) root relative squared errors √(Σ(f − f′)² / Σ(f − f̄)²) of features (b, d) relative to the clean ones (d,).
 
     f̄ is the mean of the clean features over their d dimensions, so that the scale of features does not matter.
     """
@@ -18,10 +18,10 @@ def relative_errors(occluded: Tensor, clean: Tensor) -> Tensor:
 
 
 def attention_map(errors: Tensor, grid: Grid, size: int) -> Tensor:
-    """(size, size) mean over the masks that cover a pixel, from the errors (n, n) of the grid's masks, in rows.
+    """(size, size) mean over the masks that cover a pixel, from the errors (n, n) of the grid's masks, row by row.
 
-    The pixel p of a side is covered by the masks ⌊p/stride⌋ to ⌊p/stride⌋ + mask/stride − 1, so that the mean is a box
-    filter over masks, the same for all pixels of a square of stride × stride.
+    Pixel p of a side is covered by the masks ⌊p/stride⌋ to ⌊p/stride⌋ + mask/stride − 1, so the mean is a box filter
+    over masks, the same for all pixels of a square of stride × stride.
     """
     side = grid.side(size)
     if errors.shape != (side, side):
@@ -32,5 +32,5 @@ def attention_map(errors: Tensor, grid: Grid, size: int) -> Tensor:
 
 
 def diffusion(attention: Tensor) -> float:
-    """Share of pixels whose attention is above the mean of the map: larger where attention is spread more widely."""
+    """Share of pixels with attention above the mean of the map: larger if attention is more spread out."""
     return float((attention > attention.mean()).double().mean())

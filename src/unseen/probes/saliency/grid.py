@@ -1,8 +1,8 @@
-"""The masks of occlusion saliency: where they lie, and how often each pixel is covered.
+"""The masks of occlusion saliency: their positions, and how often each pixel is covered.
 
-A square mask slides over an image so that it also hangs over its edges: on a side of s pixels the first mask begins
-mask − stride pixels before the image, so that the image with its margins has s + 2·(mask − stride) pixels. Every pixel
-of the image is then covered (mask / stride)² times, and there are ((s + mask) / stride − 1)² masks.
+A square mask slides over an image and also extends over its edges: on a side of s pixels the first mask begins mask −
+stride pixels before the image, so that the image with its margins has s + 2·(mask − stride) pixels. Every pixel of the
+image is then covered (mask / stride)² times, and there are ((s + mask) / stride − 1)² masks.
 """
 
 import re
@@ -34,11 +34,11 @@ class Grid:
 
     @property
     def cover(self) -> int:
-        """Masks that cover a pixel along one side; its square in all."""
+        """Masks that cover a pixel along one side; the total is its square."""
         return self.mask // self.stride
 
     def padded(self, size: int) -> int:
-        """Side of an image with its margins, of `size` pixels without."""
+        """Side of an image with its margins, given its `size` without."""
         return size + 2 * (self.mask - self.stride)
 
     def side(self, size: int) -> int:
@@ -46,15 +46,15 @@ class Grid:
         return (size - 1) // self.stride + self.cover
 
     def passes(self, size: int) -> int:
-        """Masks in all."""
+        """Total number of masks."""
         return self.side(size) ** 2
 
     def start(self, place: "int | Tensor") -> "int | Tensor":
-        """Where along a side the mask of some place begins; negative where it hangs over the edge."""
+        """Start of a mask along a side, by its index; negative if it extends over the edge."""
         return place * self.stride - (self.mask - self.stride)
 
     def check(self, size: int, what: str) -> None:
-        """Refuse images that a mask hides as a whole."""
+        """Refuse images that a mask would hide entirely."""
         if size < self.mask:
             raise UserError(
                 f"{what} sees images of {size} × {size} pixels, smaller than the mask of {self.mask} × {self.mask}; "
@@ -69,7 +69,7 @@ GRIDS = {str(grid): grid for grid in (EXACT, Grid(10, 2), Grid(8, 4), Grid(16, 8
 
 def parse_grid(text: str) -> Grid:
     """`10/2` as a grid of masks of 10 pixels, 2 apart."""
-    found = re.fullmatch(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*", text)
-    if not found:
+    match = re.fullmatch(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*", text)
+    if not match:
         raise UserError(f"a grid is mask/stride in pixels, as {', '.join(GRIDS)}, not '{text}'")
-    return Grid(int(found[1]), int(found[2]))
+    return Grid(int(match[1]), int(match[2]))

@@ -1,4 +1,4 @@
-"""One image behind every mask of a grid, through a backbone: all of it on the device of the image."""
+"""Features of one image behind every mask of a grid, computed on the device of the image."""
 
 from collections.abc import Callable
 from math import ceil
@@ -15,7 +15,7 @@ Features = Callable[[Tensor], Tensor]
 
 
 def occluded(image: Tensor, grid: Grid, places: Tensor) -> Tensor:
-    """(b, 3, s, s), channels last in memory: an image (3, s, s) behind the masks of some places, 0 under the mask.
+    """(b, 3, s, s), channels last in memory: an image (3, s, s) behind the masks at some positions, 0 under the mask.
 
     Args:
         places: (b,) numbers of masks, row by row; −1 for no mask.
@@ -34,18 +34,17 @@ def occluded(image: Tensor, grid: Grid, places: Tensor) -> Tensor:
 def occlusion_errors(
     features: Features, image: Tensor, grid: Grid, batch: int, *, step: Callable[[int], None] = lambda done: None
 ) -> Tensor:
-    """(n, n) root relative squared errors of a backbone's features behind every mask of a grid, in rows.
+    """(n, n) root relative squared errors of a backbone's features behind every mask of a grid, row by row.
 
-    The clean image goes through the network in the first batch, and all batches have the same size: kernels that are
-    chosen by it round alike.
+    The clean image is in the first batch, and all batches have the same size, since kernels chosen by size round alike.
 
     Args:
         image: (3, s, s) normalised, on the device of the backbone.
-        batch: images at once, at most.
-        step: called with the number of masks that are done.
+        batch: maximum number of images at once.
+        step: called with the number of masks done.
 
     Raises:
-        UserError: where features are not finite, or the same in all dimensions.
+        UserError: if features are not finite, or equal in all dimensions.
     """
     side = grid.side(image.shape[-1])
     total = side**2 + 1
@@ -54,11 +53,11 @@ def occlusion_errors(
     clean: Tensor | None = None
     for first in range(-1, side**2, each):
         places = torch.arange(first, first + each, device=image.device)
-        found = features(occluded(image, grid, places.where(places < side**2, -1)))
+        masked = features(occluded(image, grid, places.where(places < side**2, -1)))
         if clean is None:
-            clean = found[0]
+            clean = masked[0]
             _refuse_unusable(clean)
-        errors.append(relative_errors(found, clean))
+        errors.append(relative_errors(masked, clean))
         step(min(first + each, side**2))
     values = torch.cat(errors)[1:total]
     if not values.isfinite().all():

@@ -1,4 +1,4 @@
-"""How saliency is measured: what Ericsson et al. 2021 say (A.9), and what they leave open as we read it."""
+"""The saliency protocol: Ericsson et al. 2021 (A.9), with our choices for what the paper leaves open."""
 
 from dataclasses import dataclass, replace
 
@@ -14,11 +14,11 @@ class SaliencyProtocol:
 
     Attributes:
         mask, stride: of the grid, in pixels.
-        resized: sides of the whole image and of the crop in the paper: images are squashed to 242 × 242 pixels and the
-            224 × 224 in the middle are seen; in this proportion for backbones that see another size, and for all grids.
+        resized: sides of the whole image and of the crop in the paper: images are squashed to 242 × 242 pixels and
+            centre-cropped to 224 × 224; the same ratio is used for backbones with another size, and for all grids.
         fill: what hides pixels, "zero": 0 after normalisation, the mean colour of the training images.
-        layer: whose features are compared, "pooled": one vector for an image.
-        seen: what the network sees, "crop": the middle; masks that reach over its edge are cut.
+        layer: the layer whose features are compared, "pooled": one vector per image.
+        seen: what the network sees, "crop": the centre; masks that extend over its edge are cut.
         centre: f̄ of the relative error, "mean" of the clean features over dimensions.
     """
 
@@ -33,7 +33,7 @@ class SaliencyProtocol:
 
     @classmethod
     def of(cls, grid: Grid) -> "SaliencyProtocol":
-        """With another grid it has another name."""
+        """The protocol with another grid, under another name."""
         name = PAPER if grid == EXACT else f"saliency-{grid.mask}-{grid.stride}"
         return cls(name, grid.mask, grid.stride)
 
@@ -42,6 +42,6 @@ class SaliencyProtocol:
         return Grid(self.mask, self.stride)
 
     def transform(self, own: Transform) -> Transform:
-        """How images are prepared, from how the backbone wants them."""
+        """The preprocessing of images, derived from the backbone's."""
         whole, crop = self.resized
         return replace(own, resize=round(own.size * whole / crop), squash=True)

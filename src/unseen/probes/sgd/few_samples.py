@@ -1,8 +1,8 @@
-"""The exact smaller problem that training has where there are fewer samples than features.
+"""The exact smaller form of training with fewer samples than features.
 
-Gradients of a linear classifier lie in the span of its n samples. With an orthonormal basis Q (d × n) of that span,
-the part of the weights in it moves as if the samples were X·Q (n × n), and the part outside only shrinks by its decay,
-by the same factor in every entry. So training costs n/d of what it would, and gives the same weights.
+Gradients of a linear classifier lie in the span of its n samples. With an orthonormal basis Q (d × n) of that span, the
+part of the weights in it moves as if the samples were X·Q (n × n), and the part outside only shrinks by weight decay,
+by the same factor in every entry. Training thus costs n/d as much, and gives the same weights.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 WORTH = 0.7
-"""Share of samples to features up to which the smaller problem is used."""
+"""Ratio of samples to features up to which the smaller problem is used."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class SmallProblem:
         samples: (n, n).
         initial: (n, c).
         basis: (d, n), orthonormal columns.
-        outside: (d, c), the part of the initial weights that no sample sees.
+        outside: (d, c), the part of the initial weights orthogonal to all samples.
     """
 
     samples: Tensor
@@ -31,12 +31,14 @@ class SmallProblem:
     outside: Tensor
 
     def restore(self, weights: Tensor, shrunk: Tensor) -> Tensor:
-        """(k, n, c) trained weights → (k, d, c), with (k,) what is left of the part outside."""
+        """(k, n, c) trained weights → (k, d, c), with the (k,) remaining factors of the part outside."""
         return self.basis @ weights + shrunk.to(weights)[:, None, None] * self.outside
 
 
 def small_problem(X: Tensor, initial: Tensor) -> SmallProblem:
-    """The smaller form of training on X (n, d), n < d, from `initial` (d, c); the 1 of the bias is one of the d."""
+    """The smaller form of training on X (n, d), n < d, from `initial` (d, c); the constant 1 of the bias is one of the
+    d.
+    """
     wide = torch.promote_types(X.dtype, torch.float32)
     X, initial = X.to(wide), initial.to(X.device, wide)
     basis, _ = torch.linalg.qr(X.T)

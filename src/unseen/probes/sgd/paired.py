@@ -1,18 +1,18 @@
 """Logistic regression by SGD for many hyper-parameter pairs and several problems at once, on a GPU.
 
-The steps are those of `stacked_sgd`, but weights and momentum are brought up to date after every second one only. Their
-update moves more bytes than anything else in a step, and it cannot simply be put off, since the next step needs the new
+The steps are those of `stacked_sgd`, but weights and momentum are only updated after every second step. Their update
+moves more bytes than anything else in a step, and it cannot simply be postponed, since the next step needs the new
 weights:
 
     w₁ = w₀ − η·(m·v₀ + λ·w₀) − η·g₀
 
-But of these only g₀ is new. So the update writes, besides w₀, the rest of w₁ in 16 bits (`pair_update`); the first step
-is taken with w₀, its gradient added to that copy (`add_gradient`), the second step taken with the result; then weights
-and momentum get both steps at once. Nothing else is computed than in single steps; only the rounding differs.
+Only g₀ is new here. So the update writes, besides w₀, the rest of w₁ in 16 bits (`pair_update`); the first step uses
+w₀, its gradient is added to that copy (`add_gradient`), and the second step uses the result; then weights and momentum
+get both steps at once. The computation is the same as in single steps; only the rounding differs.
 
-For b samples, d features, k trials of c classes, a pair of steps costs 8·b·d·k·c flops for its products and 28 bytes a
-weight, where two single steps would move 40. Products are of 16-bit numbers with sums in 32 bits; weights and momentum
-are kept in 32.
+For b samples, d features, k trials of c classes, a pair of steps costs 8·b·d·k·c flops for its products and 28 bytes
+per weight, where two single steps would move 40. Products have 16-bit factors with sums in 32 bits; weights and
+momentum are kept in 32 bits.
 """
 
 from collections import deque
@@ -33,9 +33,9 @@ from unseen.probes.sgd.rows import ALIGNED, Resident, Streamed
 from unseen.probes.sgd.schedule import Schedule
 
 CHUNK = 32
-"""Steps that are captured as one CUDA graph: their samples are gathered together, and the host rests meanwhile."""
+"""Steps captured as one CUDA graph: their samples are gathered together, and the host is idle meanwhile."""
 CHECK = 10
-"""Chunks after which trials that diverged are left out."""
+"""Chunks after which diverged trials are removed."""
 
 
 def train_paired(
@@ -54,31 +54,31 @@ def train_paired(
     """Weights of s × k classifiers after SGD on the mean cross-entropy of each batch.
 
     Args:
-        source: of the features, d of them and the 1, then zeros.
+        source: of rows with d features and a 1, then zeros.
         labels: (n,) class indices in [0, c), on the device.
         schedule: of s problems, whose parts are indices into `source`.
         initial: (s, d + 1, c) weights and, last, bias: the start of the k classifiers of each problem.
         rates, decays: (s, k) initial learning rate and weight decay of each.
-        generators: s, of the order of samples.
-        dtype: of the products, that of the source's rows.
-        stops: where trials are left out, equally many of each problem, and the others packed together.
+        generators: s, for the order of samples.
+        dtype: of the factors in products, that of the source's rows.
+        stops: when trials are stopped, equally many of each problem, with the others packed together.
 
     Returns:
-        (s, k, d + 1, c) float32 (float64 for products in float64), of the trials that were not left out. A classifier
-        whose gradient is not finite stays as it was from then on.
+        (s, k, d + 1, c) float32 (float64 for products in float64), of the trials that were not stopped. A classifier
+        with a non-finite gradient does not change from then on.
     """
     used, classes = initial.shape[1:]
     if isinstance(source, Resident):
         schedule = replace(schedule, parts=[part.to(labels.device) for part in schedule.parts])
     steps = len(schedule.factors())
-    # An even number of steps a chunk, such that the last chunk is nearly full.
+    # An even number of steps per chunk, such that the last chunk is nearly full.
     chunk = 2 * -(-steps // (2 * -(-steps // CHUNK)))
     batches = _Batches(schedule, chunk, source, labels, dtype)
     with _sums_in_full():
         stack = _Stack(batches, Layout(rates.shape[1], classes), rates, decays, momentum)
         stack.start(pad(initial.to(labels.device), (0, 0, 0, source.dimension - used)))
         trained = torch.empty(*rates.shape, used, classes, dtype=stack.velocity.dtype, device=labels.device)
-        which = torch.arange(rates.shape[1]).expand(len(rates), -1)  # the trial that each place of the stack holds
+        which = torch.arange(rates.shape[1]).expand(len(rates), -1)  # the trial at each position of the stack
         ends = {epoch * schedule.steps: epoch for epoch in stops.epochs} if stops else {}
         sizes = _sizes((*ends, steps), chunk)
         epochs = schedule.epochs_of_batches(generators, batches.rows, source.count)
@@ -97,7 +97,7 @@ def train_paired(
                 kept, which = fewer, which.gather(1, fewer)
             else:
                 continue
-            if kept.shape[1] == 0:  # the rest has diverged
+            if kept.shape[1] == 0:  # the others have diverged
                 return _settled(trained, stops, done // schedule.steps) if stops else trained
             stack = stack.only(kept)
         _store(trained, which, stack.result(used))
@@ -105,20 +105,20 @@ def train_paired(
 
 
 class _Batches:
-    """The samples of a chunk of steps, and the numbers that go with each step."""
+    """The samples of a chunk of steps, and the numbers for each step."""
 
     def __init__(
         self, schedule: Schedule, chunk: int, source: Resident | Streamed, labels: Tensor, dtype: torch.dtype
     ) -> None:
         device, self.problems, features = labels.device, len(schedule.parts), source.dimension
-        # A product over d features is faster than over d + 1; so the bias is added later, where it can be parted.
+        # A product over d features is faster than over d + 1, so the bias is added separately if possible.
         self.bias = source.bias if source.bias is not None and source.bias % ALIGNED == 0 else None
         self.rows = padded(schedule.widest, 16)
         self.chunk, self.dtype = chunk, dtype
-        # As great as 16-bit sums over a batch allow, to keep small probabilities from becoming 0.
+        # As large as 16-bit sums over a batch allow, to keep small probabilities from underflowing.
         self.scale = 2.0 ** max(14 - (self.rows - 1).bit_length(), -8) if dtype == torch.float16 else 1.0
         wide = torch.promote_types(dtype, torch.float32)
-        # The steps that fill the last chunk have rate 0: they leave the weights alone.
+        # The steps that fill the last chunk have rate 0: they leave the weights unchanged.
         self._factors = pad(schedule.factors(), (0, chunk + 1)).to(device, wide)
         self._scales = pad(1 / (self.scale * schedule.sizes().double()), (0, 0, 0, chunk)).to(device, wide)
         self._labels = torch.cat([labels, labels.new_full((1,), -1)])
@@ -128,14 +128,14 @@ class _Batches:
         self.scales = torch.zeros(chunk, self.problems, dtype=wide, device=device)
 
     def begin(self, index: Tensor, start: int) -> None:
-        """Make ready for the chunk from that step on, whose samples are in X already."""
+        """Prepare for the chunk from that step on, whose samples are already in X."""
         self.labels.copy_(self._labels[index].view_as(self.labels))
         self.factors.copy_(self._factors[start : start + self.chunk + 1])
         self.scales.copy_(self._scales[start : start + self.chunk])
 
 
 class _Stack:
-    """The weights of s problems of k trials and everything a pair of steps writes to."""
+    """The weights of s problems of k trials and all buffers that a pair of steps writes to."""
 
     def __init__(self, batches: _Batches, layout: Layout, rates: Tensor, decays: Tensor, momentum: float) -> None:
         self.batches, self.layout, self.momentum = batches, layout, momentum
@@ -148,7 +148,7 @@ class _Stack:
         self._graph = self._captured() if batches.X.is_cuda else None
 
     def start(self, weights: Tensor) -> None:
-        """Begin with weights (s, d, c) in every trial, at rest; the first step has the full rate."""
+        """Start with weights (s, d, c) in every trial and zero velocity; the first step has the full rate."""
         wide = torch.zeros_like(self.velocity)
         self.layout.split(wide).copy_(weights[:, :, None])
         part(wide, self.copies[0], self.low)
@@ -183,7 +183,7 @@ class _Stack:
         )
 
     def _gradient(self, half: int, step: int) -> None:
-        """The gradient of a step that is taken with the copy `half` of the weights."""
+        """The gradient of a step that uses the copy `half` of the weights."""
         batches, X, features = self.batches, self.batches.X[step], slice(self.batches.bias)
         _multiply(X[:, :, features], self.copies[half, :, features], self.scores)
         bias = None if batches.bias is None else self.copies[half, :, batches.bias]
@@ -191,8 +191,8 @@ class _Stack:
         _multiply(X.transpose(1, 2), self.scores, self.gradients[half])
 
     def _captured(self) -> torch.cuda.CUDAGraph:
-        """The steps of a chunk as one graph. Kernels are compiled by a run before it; `start` undoes what it did."""
-        # Streams of one priority are shared out in turn; what other threads copy is on those of the usual one.
+        """The steps of a chunk as one graph. A prior run compiles the kernels; `start` undoes its effects."""
+        # Streams of equal priority share the GPU in turn; copies by other threads are on streams of the usual priority.
         side = torch.cuda.Stream(self.batches.X.device, priority=-1)  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream(self.batches.X.device))
         with torch.cuda.stream(side):
@@ -205,17 +205,19 @@ class _Stack:
         return graph
 
     def result(self, used: int) -> Tensor:
-        """(s, k, used, c): the weights, the bias last."""
+        """(s, k, used, c): the weights, with the bias last."""
         return self.layout.split(join(self.copies[0], self.low)[:, :used]).transpose(1, 2).contiguous()
 
     def kept(self) -> Tensor | None:
-        """(s, k') places of the trials to go on with, k' the most that any problem has left; None if that is all."""
+        """(s, k') positions of the trials to continue with, k' the largest number left in any problem; None if these
+        are all.
+        """
         alive = self.layout.split(self.velocity[:, 0]).isfinite().all(dim=2).cpu()
         most = int(alive.sum(dim=1).max())
         return None if most == alive.shape[1] else torch.argsort(~alive, dim=1, stable=True)[:, :most]
 
     def only(self, kept: Tensor) -> "_Stack":
-        """The same with the trials at those places only."""
+        """The same stack with only the trials at these positions."""
         place = kept.to(self.trial_rates.device)
         layout = Layout(kept.shape[1], self.layout.classes)
         rates, decays = self.trial_rates.gather(1, place), self.trial_decays.gather(1, place)
@@ -233,7 +235,7 @@ class _Stack:
 
 
 def _multiply(left: Tensor, right: Tensor, out: Tensor) -> None:
-    """Batched product, of 16-bit numbers summed in 32 bits; a CPU is slow at that, and does the same in float32."""
+    """Batched product of 16-bit factors summed in 32 bits; a CPU, which is slow at that, does the same in float32."""
     if left.dtype == torch.float16 and not left.is_cuda:
         out.copy_(torch.bmm(left.float(), right.float()))
     else:
@@ -247,9 +249,9 @@ def _store(trained: Tensor, which: Tensor, result: Tensor) -> None:
 
 
 def _survivors(trained: Tensor, which: Tensor, stops: Stops, epoch: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Weights of the trials that go on, the places of the stack that hold them, and the trial at each of these.
+    """Weights of the trials that continue, the positions of the stack that hold them, and the trial at each of these.
 
-    Problems of which more trials have diverged keep others in their places, whose trial is −1.
+    Problems with more diverged trials keep other trials in their positions, marked by −1.
     """
     chosen = [stops.choose(problem, epoch, weights) for problem, weights in enumerate(trained)]
     left = [still_running(kept, held) for kept, held in zip(chosen, which, strict=True)]
@@ -264,12 +266,12 @@ def _survivors(trained: Tensor, which: Tensor, stops: Stops, epoch: int) -> tupl
 
 
 def _settled(trained: Tensor, stops: Stops, epochs: int) -> Tensor:
-    """The weights of trials that have all diverged, those that later stops leave."""
+    """The weights of diverged trials that remain after later stops."""
     return torch.stack([stops.settle(i, each, trained_epochs=epochs) for i, each in enumerate(trained)])
 
 
 def _sizes(ends: Sequence[int], chunk: int) -> list[int]:
-    """Steps of each chunk, such that one ends at every number of steps in `ends`."""
+    """Number of steps of each chunk, such that one ends at every number of steps in `ends`."""
     sizes, done = [], 0
     for end in ends:
         while done < end:
@@ -279,7 +281,7 @@ def _sizes(ends: Sequence[int], chunk: int) -> list[int]:
 
 
 def _chunks(epochs: Iterable[Tensor], sizes: Sequence[int], length: int, filler: int) -> Iterator[Tensor]:
-    """Indices of so many steps at a time, across the ends of epochs, each filled up to `length` steps; flat."""
+    """Sample indices of this many steps at a time, across epoch boundaries, each padded to `length` steps; flat."""
     waiting, left = torch.empty(0), deque(sizes)
     for epoch in epochs:
         waiting = torch.cat([waiting, epoch]) if len(waiting) else epoch
@@ -291,7 +293,7 @@ def _chunks(epochs: Iterable[Tensor], sizes: Sequence[int], length: int, filler:
 
 @contextmanager
 def _sums_in_full() -> Iterator[None]:
-    """Products of 16-bit numbers are summed in 32 bits throughout, also where a product is split into several."""
+    """Products of 16-bit factors are summed in 32 bits throughout, also if a product is split into several."""
     flags = torch.backends.cuda.matmul
     before = flags.allow_fp16_reduced_precision_reduction
     flags.allow_fp16_reduced_precision_reduction = False

@@ -1,7 +1,8 @@
-"""Trials that stop early: after some epochs only those with the best validation accuracy go on (successive halving).
+"""Early stopping of trials: after some epochs only those with the best validation accuracy continue (successive
+halving).
 
-Jamieson and Talwalkar 2016, with fixed numbers of survivors. The schedule of learning rates is that of the whole
-training, so a trial that survives is trained exactly as without any cuts.
+Jamieson and Talwalkar 2016, with fixed numbers of survivors. The learning-rate schedule is that of the whole training,
+so a surviving trial is trained exactly as without pruning.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,23 +14,23 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Stops:
-    """Where training pauses to leave trials out.
+    """The points at which training pauses to stop trials.
 
     Attributes:
-        epochs: after which, ascending.
-        choose: of a problem (its number), the epochs trained and the (k, d + 1, c) weights of the trials still running,
-            the places of those to go on with, ascending, on the host. If there are none, training ends.
+        epochs: after which epochs, ascending.
+        choose: given a problem (its index), the epochs trained and the (k, d + 1, c) weights of the running trials, the
+            ascending indices of those that continue, on the host. If there are none, training ends.
     """
 
     epochs: tuple[int, ...]
     choose: Callable[[int, int, Tensor], Tensor]
 
     def of(self, problem: int) -> "Stops":
-        """The same where that problem is trained alone."""
+        """The same for that problem trained alone."""
         return Stops(self.epochs, lambda _, epoch, weights: self.choose(problem, epoch, weights))
 
     def end_at_first(self, seen: Sequence[list[Tensor]]) -> "Stops":
-        """Training that ends at the first of the stops, where weights are added to the list of their problem."""
+        """Training that ends at the first stop, where weights are added to the list of their problem."""
 
         def end(problem: int, _: int, weights: Tensor) -> Tensor:
             seen[problem].append(weights)
@@ -38,7 +39,7 @@ class Stops:
         return Stops(self.epochs[:1], end)
 
     def settle(self, problem: int, weights: Tensor, *, trained_epochs: int) -> Tensor:
-        """What all stops after so many epochs leave of the weights of trials that move no more."""
+        """The weights of trials that no longer change which remain after all stops up to this epoch."""
         for epoch in self.epochs:
             if epoch > trained_epochs:
                 weights = weights[self.choose(problem, epoch, weights).to(weights.device)]
@@ -46,11 +47,11 @@ class Stops:
 
 
 def still_running(kept: Tensor, alive: Tensor) -> tuple[Tensor, Tensor]:
-    """Which of the trials in `alive` are kept: (m,) places in `alive`, and what they are called among the kept.
+    """The trials in `alive` that are kept: (m,) indices in `alive`, and their indices among the kept ones.
 
     Args:
-        kept: (n,) trials that go on.
-        alive: (k,) trials that are being trained; the others have diverged and stay as they are.
+        kept: (n,) trials that continue.
+        alive: (k,) trials that are being trained; the others have diverged and do not change.
     """
     places, trials = torch.where(alive[:, None] == kept)
     return places, trials
@@ -62,7 +63,7 @@ class Race:
     Args:
         cuts: (epochs, survivors), ascending in epochs.
         trials: of each problem.
-        score: of a problem and (k, d + 1, c) weights, the (k,) scores to go by.
+        score: the (k,) scores of a problem and (k, d + 1, c) weights.
     """
 
     def __init__(
@@ -78,12 +79,12 @@ class Race:
         return Stops(tuple(self._survivors), self._choose)
 
     def finish(self, problem: int, weights: Tensor) -> tuple[list[float], list[int | None]]:
-        """Scores of all trials of a problem, given the final weights of the survivors, and where others stopped."""
+        """Scores of all trials of a problem, given the final weights of the survivors, and when the others stopped."""
         self._note(problem, weights)
         return self._scores[problem], self._stopped[problem]
 
     def _choose(self, problem: int, epoch: int, weights: Tensor) -> Tensor:
-        """Those with the best scores; of equal ones the earlier trials."""
+        """The trials with the best scores; ties go to earlier trials."""
         scores, running = self._note(problem, weights), self._running[problem]
         order = scores.argsort(descending=True, stable=True)
         best, rest = order[: self._survivors[epoch]].sort().values, order[self._survivors[epoch] :]

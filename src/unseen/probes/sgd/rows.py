@@ -1,8 +1,8 @@
-"""Features where training can draw rows from them: on the device, streamed to it, or in a file that is mapped.
+"""Features as sources of rows for training: on the device, streamed to it, or in a memory-mapped file.
 
-A row is its d features, then a 1, whose weight is the bias, then zeros up to a convenient length. Sources give blocks
-of rows by index; of those for a GPU, the index n, one past the last, stands for a row of zeros, which pads a batch
-without changing its gradient.
+A row has its d features, then a 1, whose weight is the bias, then zeros up to a convenient length. Sources give blocks
+of rows by index; for a GPU, the index n, one past the last, stands for a row of zeros, which pads a batch without
+changing its gradient.
 """
 
 import warnings
@@ -25,9 +25,9 @@ from unseen.probes.sgd.kernels.layout import padded
 READ = 16_384
 """Rows brought to a GPU at once."""
 READ_HERE = 1 << 19
-"""Numbers read at once for a CPU, of which there are some copies meanwhile."""
+"""Values read at once for a CPU, of which there are a few temporary copies."""
 ALIGNED = 8
-"""Dimensions of 16-bit rows are padded to a multiple of this with zeros: rows then start at multiples of 16 bytes."""
+"""Dimensions of 16-bit rows are padded with zeros to a multiple of this: rows then start at multiples of 16 bytes."""
 Prepare = Callable[[Tensor], Tensor]
 
 
@@ -35,7 +35,9 @@ class Resident:
     """Rows on the device, prepared once."""
 
     def __init__(self, X: Tensor, bias: int | None = None) -> None:
-        """Take rows that are complete; the last of X must be zeros, and the column `bias`, if any, ones before it."""
+        """Take prepared rows; the last row of X must be zeros, and the column `bias`, if any, ones in the rows before
+        it.
+        """
         self.X, self.bias = X, bias
         self.count, self.dimension = len(X) - 1, X.shape[1]
 
@@ -43,7 +45,7 @@ class Resident:
     def load(
         cls, X: Tensor | Rows, prepare: Prepare, *, device: torch.device, dtype: torch.dtype, name: str
     ) -> "Resident":
-        """Read, check and prepare rows block by block, so that the host holds two blocks of them at the most."""
+        """Read, check and prepare rows block by block, so that the host holds at most two blocks."""
         ready = torch.zeros(len(X) + 1, _wide(X, dtype), dtype=dtype, device=device)
         start = 0
         for raw in _staged(X, device):
@@ -57,7 +59,7 @@ class Resident:
         return self.X.index_select(0, index.to(self.X.device))
 
     def blocks(self, indices: Iterable[Tensor], out: Tensor) -> Iterator[Tensor]:
-        """Fill `out` (m, d) with the rows of each index (m,) in turn, and pass the index on, on the device."""
+        """Fill `out` (m, d) with the rows of each index (m,) in turn, and yield the index on the device."""
         for index in indices:
             place = index.to(self.X.device, non_blocking=True)
             torch.index_select(self.X, 0, place, out=out)
@@ -65,11 +67,11 @@ class Resident:
 
 
 class Mapped:
-    """Rows that stay in the file that they are mapped from, brought to length 1 as they are drawn, for a CPU.
+    """Rows that stay in their memory-mapped file and are normalised as they are drawn, for a CPU.
 
-    Processes that work on the same features share the memory of the file; a copy of them that is ready to use would be
-    one for each process. A batch takes little longer than one from such a copy, as the lengths by which rows are
-    divided (see `unit_rows`) are computed once, and is equal to it to the bit.
+    Processes that work on the same features share the memory of the file; a prepared copy would be needed in each
+    process. A batch takes little longer than from such a copy, since the lengths by which rows are divided (see
+    `unit_rows`) are computed once, and is bit-identical to it.
     """
 
     def __init__(self, X: Rows, *, name: str) -> None:
@@ -77,17 +79,20 @@ class Mapped:
         self._starts = np.cumsum([0, *(len(part) for part in self._parts)])
         self.count, self.dimension, self.bias = len(X), X.shape[1] + 1, X.shape[1]
         wide = torch.float64 if X.dtype == np.float64 else torch.float32
-        self._lengths, start = torch.empty(2, len(X), 1, dtype=wide), 0  # at once: small pieces would scatter memory
+        self._lengths, start = (
+            torch.empty(2, len(X), 1, dtype=wide),
+            0,
+        )  # allocated at once: small pieces would fragment memory
         for raw in _staged(X, torch.device("cpu")):
             self._lengths[:, start : start + len(raw)] = torch.stack(row_lengths(_checked(raw, start, name)))
             start += len(raw)
 
     def room(self, rows: int) -> tuple[Tensor, Tensor]:
-        """Where so many rows can be drawn again and again."""
+        """A buffer for drawing this many rows repeatedly."""
         return _like(self._parts, rows), torch.ones(rows, self.dimension)
 
     def draw(self, index: Tensor, room: tuple[Tensor, Tensor]) -> Tensor:
-        """(m, d + 1) rows by their index (m,), in a room of at least m, until the next are drawn there."""
+        """(m, d + 1) rows by their index (m,), in a buffer for at least m rows, valid until the next draw."""
         raw, out = (each[: len(index)] for each in room)
         rows = _read(self._parts, self._starts, index, raw)
         rows = rows if rows.dtype == torch.float64 else rows.float()
@@ -96,12 +101,12 @@ class Mapped:
         return out
 
     def take(self, index: Tensor) -> Tensor:
-        """The same in memory of their own."""
+        """The same in newly allocated memory."""
         return self.draw(index, self.room(len(index)))
 
 
 class Streamed:
-    """Rows that stay where they are, read a block ahead of the device through page-locked memory."""
+    """Rows that stay on the host or on disk, read one block ahead of the device through page-locked memory."""
 
     def __init__(
         self, X: Tensor | Rows, prepare: Prepare, *, device: torch.device, dtype: torch.dtype, name: str
@@ -121,10 +126,10 @@ class Streamed:
         return self._fill_at(index.to(self._device), rows.to(self._device), out)
 
     def blocks(self, indices: Iterable[Tensor], out: Tensor) -> Iterator[Tensor]:
-        """Fill `out` (m, d) with the rows of each index (m,) in turn, and pass the index on, on the device.
+        """Fill `out` (m, d) with the rows of each index (m,) in turn, and yield the index on the device.
 
-        While the device works on one block, another thread reads the next, and its copy to the device goes on beside
-        the work. Blocks go through two buffers in page-locked memory.
+        While the device works on one block, another thread reads the next, which is copied to the device concurrently.
+        Blocks go through two buffers in page-locked memory.
         """
         buffers = [_Buffer(self._empty(len(out)), self._device) for _ in range(2)]
         with ThreadPoolExecutor(1) as reader:
@@ -159,12 +164,12 @@ class Streamed:
 
 
 def _like(parts: Sequence[Tensor], rows: int, *, pinned: bool = False) -> Tensor:
-    """Room for so many rows of some arrays, as they are."""
+    """Buffers for this many rows of some arrays, with their dtypes."""
     return torch.empty(rows, parts[0].shape[1], dtype=parts[0].dtype, pin_memory=pinned)
 
 
 def _read(parts: Sequence[Tensor], starts: NDArray[np.int64], index: Tensor, rows: Tensor) -> Tensor:
-    """Copy rows of arrays that follow one another to `rows` on the host; in place of the row of zeros any other."""
+    """Copy rows of consecutive arrays to `rows` on the host; the row of zeros may be replaced by any other."""
     wanted = index.numpy()
     part = np.minimum(np.searchsorted(starts, wanted, side="right") - 1, len(parts) - 1)
     for number, source in enumerate(parts):
@@ -178,19 +183,19 @@ def _read(parts: Sequence[Tensor], starts: NDArray[np.int64], index: Tensor, row
 
 
 class _Buffer:
-    """Rows on the host that are copied to a device on a stream of their own."""
+    """Rows on the host that are copied to a device on a separate stream."""
 
     def __init__(self, rows: Tensor, device: torch.device) -> None:
         self.rows, self._device = rows, device
         self._side = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
 
     def wait(self) -> None:
-        """Until the last copy is done and the rows may be overwritten."""
+        """Wait until the last copy is done and the rows may be overwritten."""
         if self._side:
             self._side.synchronize()
 
     def sent(self, *values: Tensor) -> tuple[Tensor, ...]:
-        """Values on the device, the rows among them; what is done there next waits for them."""
+        """Values on the device, including the rows; later work there waits for them."""
         if not self._side:
             return values
         with torch.cuda.stream(self._side):
@@ -203,10 +208,10 @@ class _Buffer:
 
 
 def _staged(X: Tensor | Rows, device: torch.device) -> Iterator[Tensor]:
-    """All rows on a device, `READ` at a time or, on a CPU, `READ_HERE` numbers.
+    """All rows on a device, `READ` at a time or, on a CPU, `READ_HERE` values.
 
     To a GPU they go through two buffers in page-locked memory: a thread copies the next block out of the mapped file
-    while the device has the last, so there is one copy of it on the host and nothing waits for the disk but the thread.
+    while the device has the last, so there is one copy on the host and only that thread waits for the disk.
     """
     if isinstance(X, Tensor) or device.type != "cuda":
         block = READ if device.type == "cuda" else max(1, READ_HERE // X.shape[1])
@@ -233,7 +238,7 @@ def _staged(X: Tensor | Rows, device: torch.device) -> Iterator[Tensor]:
 
 
 def copy_rows(X: Rows, start: int, out: NDArray[Any]) -> None:
-    """Copy rows from `start` on, straight out of the arrays that they are in."""
+    """Copy rows from `start` on directly from the underlying arrays."""
     pieces = X.pieces(start, start + len(out)) if isinstance(X, Shards) else [X[start : start + len(out)]]
     place = 0
     for piece in pieces:
@@ -246,7 +251,7 @@ def _parts(X: Tensor | Rows) -> list[Tensor]:
     if isinstance(X, Tensor):
         return [X]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a file that is mapped cannot be written to, and is not
+        warnings.simplefilter("ignore", UserWarning)  # a mapped file is read-only, and is not written to
         return [torch.from_numpy(np.asanyarray(part)) for part in getattr(X, "parts", [X])]
 
 
@@ -255,7 +260,7 @@ def _wide(X: Tensor | Rows, dtype: torch.dtype) -> int:
 
 
 def _fill(out: Tensor, rows: Tensor) -> None:
-    """Features and the 1; what is beyond stays as it is."""
+    """Features and the 1; the rest is unchanged."""
     d = rows.shape[1]
     out[:, :d] = rows
     out[:, d] = 1

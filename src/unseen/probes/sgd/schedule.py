@@ -1,4 +1,4 @@
-"""What is done in which step: learning rates, and the samples of every batch."""
+"""The schedule of training: learning rates, and the samples of every batch."""
 
 import math
 from collections import deque
@@ -26,11 +26,11 @@ def learning_rate(epoch: int, epochs: int) -> float:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The batches of s problems that are trained together, which have the same number of them in an epoch.
+    """The batches of s problems that are trained together, which have equally many batches per epoch.
 
     Attributes:
-        parts: of each problem, the (n,) rows it trains on.
-        batch: samples a step; all of them where there are fewer, and the last batch has what is left.
+        parts: for each problem, the (n,) rows it trains on.
+        batch: samples per step; all samples if there are fewer, and the last batch has the remaining ones.
     """
 
     parts: Sequence[Tensor]
@@ -39,7 +39,7 @@ class Schedule:
 
     @property
     def steps(self) -> int:
-        """Steps of an epoch."""
+        """Steps per epoch."""
         return steps_of_epoch(len(self.parts[0]), self.batch)
 
     @property
@@ -48,12 +48,12 @@ class Schedule:
         return max(min(self.batch, len(part)) for part in self.parts)
 
     def factors(self) -> Tensor:
-        """(steps in all,) factor on the initial rate."""
+        """(total steps,) factor on the initial rate."""
         each = torch.tensor([learning_rate(epoch, self.epochs) for epoch in range(self.epochs)], dtype=torch.float64)
         return each.repeat_interleave(self.steps)
 
     def sizes(self) -> Tensor:
-        """(steps in all, s) samples of each batch."""
+        """(total steps, s) samples of each batch."""
         each = []
         for part in self.parts:
             size = min(self.batch, len(part))
@@ -62,7 +62,7 @@ class Schedule:
         return torch.stack(each, dim=1).repeat(self.epochs, 1)
 
     def epochs_of_batches(self, generators: Sequence[Generator], rows: int, filler: int) -> Iterator[Tensor]:
-        """Of an epoch or several, (steps, s, rows) indices of samples where the parts are, filled up with `filler`."""
+        """For one or more epochs, (steps, s, rows) indices of samples in the parts, padded with `filler`."""
         with ThreadPoolExecutor(DRAWERS) as pool:
             drawn = [
                 _ahead(epoch_orders(len(part), self.epochs, generator), pool, part.device)
@@ -80,10 +80,10 @@ class Schedule:
 
 
 def epoch_orders(samples: int, epochs: int, generator: Generator) -> list["Orders"]:
-    """The orders of samples of all epochs, to be drawn when called for: a block of epochs each.
+    """The orders of samples of all epochs, drawn when needed: a block of epochs each.
 
-    They are drawn on the CPU, so that they are the same whatever does the training, and from seeds of their own, so
-    that several can be drawn at once. A million samples have a block for every epoch; few have a single one.
+    They are drawn on the CPU, so that they are the same on every device, and from separate seeds, so that several can
+    be drawn at once. A million samples have a block per epoch; few samples have a single one.
     """
     together = max(min(BLOCK // samples, epochs), 1)
     sizes = [min(together, epochs - start) for start in range(0, epochs, together)]
@@ -104,12 +104,12 @@ class Orders:
         generator = Generator().manual_seed(self.seed)
         if self.epochs == 1:
             return torch.randperm(self.samples, generator=generator)[None]
-        # By random keys, which sorts all epochs in one call.
+        # By random keys, which orders all epochs in one call.
         keys = torch.rand(self.epochs, self.samples, generator=generator, dtype=torch.float64)
         return keys.argsort(dim=1, stable=True)
 
     def draw_to(self, device: torch.device) -> Tensor:
-        """The same on a device, by the time this returns: what the device has to do does not wait for the copy."""
+        """The same on a device, ready when this returns: queued work of the device does not delay the copy."""
         if device.type != "cuda":
             return self.draw().to(device)
         with torch.cuda.stream(torch.cuda.Stream(device)):  # type: ignore[no-untyped-call]

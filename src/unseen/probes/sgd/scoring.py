@@ -8,9 +8,9 @@ from unseen.metrics.accuracy import top_k_correct
 from unseen.probes.sgd.rows import Mapped, Resident, Streamed
 
 SCORES = 1 << 26
-"""Scores held at once, which bounds the memory."""
+"""Scores in memory at once, to bound memory."""
 ROWS = 1 << 20
-"""Numbers of rows held at once where they are not in memory anyway."""
+"""Values of rows in memory at once if they are not in memory anyway."""
 
 
 def accuracies(
@@ -38,7 +38,7 @@ def accuracies(
 
 
 def _product(rows: Tensor, kernel: Tensor) -> Tensor:
-    """In full precision or, for 16-bit rows, of 16-bit numbers summed in 32 bits and not rounded again."""
+    """In full precision or, for 16-bit rows, with 16-bit factors summed in 32 bits and not rounded again."""
     if rows.dtype == torch.float16 and rows.is_cuda:
         return torch.mm(rows, kernel.half(), out_dtype=torch.float32)
     return rows.to(kernel.dtype) @ kernel

@@ -11,7 +11,7 @@ class Trial:
     """A pair that was tried and its score on the validation part.
 
     Attributes:
-        stopped: epochs after which it was scored and left out, where others went on; None if it trained to its end.
+        stopped: epochs after which it was scored and stopped early; None if it trained to its end.
     """
 
     rate: float
@@ -27,12 +27,12 @@ Evaluate = Callable[[Sequence[Pair]], Sequence[float]]
 class Search:
     """Pairs to try, both hyper-parameters log-uniform in their ranges: ask for some, tell their scores.
 
-    TPE (multivariate, seeded) draws its first ten pairs at random, so a first round of ten is the same as ten rounds
-    of one. Pairs asked for together count as poor until told (Optuna's constant liar), which keeps them apart.
+    TPE (multivariate, seeded) draws its first ten pairs at random, so a first round of ten is the same as ten rounds of
+    one. Pairs asked for together count as poor until told (Optuna's constant liar), which keeps them apart.
 
-    The first `starts` pairs are spread evenly over the range of rates, and TPE takes over from there: for searches of
-    so few trials that random draws may miss the good part of the range. Where there are none, `random` pairs are drawn
-    first; the same seed draws the same ones, however many.
+    The first `starts` pairs are spread evenly over the range of rates, and TPE continues from there: for searches with
+    so few trials that random draws may miss the good part of the range. Without them, `random` pairs are drawn first;
+    the same seed draws the same ones, for any number.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Search:
         self.trials: tuple[Trial, ...] = ()
 
     def ask(self, number: int) -> list[Pair]:
-        """So many pairs to try next."""
+        """This many pairs to try next."""
         with _quiet():
             self._asked = [self._study.ask() for _ in range(number)]
             return [
@@ -64,7 +64,7 @@ class Search:
             ]
 
     def tell(self, scores: Sequence[float], stopped: Sequence[int | None] | None = None) -> None:
-        """The scores of the pairs last asked for, in their order, and after how many epochs some were stopped."""
+        """The scores of the pairs last asked for, in order, and after how many epochs some were stopped."""
         with _quiet():
             for trial, score, epochs in zip(self._asked, scores, stopped or [None] * len(scores), strict=True):
                 self._study.tell(trial, score)
@@ -82,24 +82,24 @@ def search(
     starts: int = 0,
 ) -> tuple[Trial, ...]:
     """All trials in the order they were asked for, `round_size` at a time; one is the usual sequential search."""
-    found = Search(rates=rates, decays=decays, round_size=round_size, seed=seed, starts=starts)
+    searched = Search(rates=rates, decays=decays, round_size=round_size, seed=seed, starts=starts)
     for size in rounds(trials, round_size):
-        found.tell(evaluate(found.ask(size)))
-    return found.trials
+        searched.tell(evaluate(searched.ask(size)))
+    return searched.trials
 
 
 def rounds(trials: int, round_size: int) -> list[int]:
-    """The sizes of the rounds that make up so many trials."""
+    """The sizes of the rounds for this many trials."""
     return [min(round_size, trials - start) for start in range(0, trials, round_size)]
 
 
 def best_trial(trials: Sequence[Trial]) -> Trial:
-    """The first of those with the greatest score, as Optuna has it, among trials that trained to their end."""
+    """The first of those with the largest score, as in Optuna, among trials that trained to their end."""
     return max((trial for trial in trials if trial.stopped is None), key=lambda trial: trial.score)
 
 
 def _between(ends: Pair, share: float) -> float:
-    """The number at a share of the way between two others, in logarithms."""
+    """The number at a given fraction between two others, on a logarithmic scale."""
     return float(ends[0] * (ends[1] / ends[0]) ** share)
 
 

@@ -1,8 +1,8 @@
 """Logistic regression by SGD for several hyper-parameter pairs at once, step by step, in plain PyTorch.
 
-All k classifiers see the same batches, so one product of a batch with their stacked weights serves all of them: a
-step is two products of 2·b·d·k·c flops each (scores, then gradient) and three passes over k·d·c weights, instead of k
-small ones. This is how a CPU trains, and what `paired_sgd` is tested against.
+All k classifiers see the same batches, so one product of a batch with their stacked weights serves all of them: a step
+is two products of 2·b·d·k·c flops each (scores, then gradient) and three passes over k·d·c weights, instead of k small
+ones. This is how a CPU trains, and the reference that `paired_sgd` is tested against.
 """
 
 import math
@@ -26,7 +26,7 @@ def initial_weights(features: int, classes: int, generator: Generator) -> Tensor
 
 @contextmanager
 def tiny_numbers_as_zero() -> Iterator[None]:
-    """Numbers below 1e-38 count as 0 on this thread: probabilities get there, and processors are slow over them."""
+    """Treat numbers below 1e-38 as 0 on this thread: probabilities reach them, and processors are slow with them."""
     torch.set_flush_denormal(True)
     try:
         yield
@@ -52,18 +52,18 @@ def train_stacked(
     """Weights of k classifiers after SGD on the mean cross-entropy of each batch.
 
     Args:
-        X: (n, d + 1) features and, last, a 1; or features that give such rows.
+        X: (n, d + 1) features and, last, a 1; or a source of such rows.
         y: (n,) class indices in [0, c).
         initial: (d + 1, c) weights and, last, bias: the start of every classifier.
         rates, decays: (k,) initial learning rate and weight decay of each.
-        batch: samples a step; the last batch of an epoch has what is left.
-        generator: of the order of samples, drawn anew each epoch.
-        rows: (m,) those of X and y to train on, copied batch by batch; by default all.
-        stops: where trials are left out; this is their problem 0.
+        batch: samples per step; the last batch of an epoch has the remaining ones.
+        generator: for the order of samples, drawn anew each epoch.
+        rows: (m,) rows of X and y to train on, copied batch by batch; by default all.
+        stops: when trials are stopped; this is their problem 0.
 
     Returns:
-        (k, d + 1, c), of the trials that were not left out. A classifier whose gradient is not finite stays as it was
-        from then on, and takes no more time.
+        (k, d + 1, c), of the trials that were not stopped. A classifier with a non-finite gradient does not change from
+        then on, and takes no more time.
     """
     k, (features, classes) = len(rates), initial.shape
     if isinstance(X, Tensor):
@@ -108,7 +108,9 @@ def train_stacked(
 
 
 def _buffers(X: Tensor, batch: int, columns: int) -> tuple[Tensor, Tensor]:
-    """Room for the scores and the gradient of a batch: allocated anew at every step, it would cost more than them."""
+    """Buffers for the scores and the gradient of a batch: allocating them at every step would cost more than computing
+    them.
+    """
     return X.new_empty(batch * columns), X.new_empty(batch * columns)
 
 
@@ -124,7 +126,7 @@ def _step(
 ) -> Tensor:
     """One step of the (d + 1, k, c) weights in place; (k,) whether each classifier's gradient is finite.
 
-    Those whose is not are left as they were.
+    Classifiers with non-finite gradients are left unchanged.
     """
     (rows, k, classes), b = weights.shape, len(X)
     scores, slope = (buffer[: b * k * classes].view(b, k, classes) for buffer in buffers)
@@ -134,7 +136,7 @@ def _step(
     slope.scatter_add_(2, y[:, None, None].expand(-1, k, 1), slope.new_full((1, 1, 1), -1.0).expand(b, k, 1))
     velocity.view(rows, -1).addmm_(X.T, slope.view(b, -1), beta=momentum, alpha=1 / b)
     velocity.addcmul_(weights, decays[:, None])
-    # A score that is not finite makes the whole gradient of its classifier not a number, that of the bias too.
+    # A non-finite score makes the whole gradient of its classifier NaN, including that of the bias.
     finite = velocity[-1].sum(dim=1).isfinite()
     if not finite.all():
         velocity.masked_fill_(~finite[:, None], 0)

@@ -1,4 +1,4 @@
-"""Training logistic regressions on parts of the same features, whatever the device and the number of samples."""
+"""Training logistic regressions on parts of the same features, on any device and for any number of samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,18 +23,18 @@ from unseen.probes.sgd.search import Pair
 from unseen.probes.sgd.stacked import initial_weights, train_stacked
 
 MANY = 1 << 26
-"""Bytes of features from which on processes that train on a CPU share them."""
+"""Bytes of features from which processes that train on a CPU share them."""
 BUSY = 1 << 24
-"""Weights trained together that keep a GPU busy; more of them at once would not be faster."""
+"""Number of weights trained together that keep a GPU busy; more at once would not be faster."""
 
 
 @dataclass(frozen=True)
 class Trainer:
-    """Features ready for training, and how they are trained on.
+    """Features ready for training, and the way they are trained on.
 
     Attributes:
         y: (n,) class indices on the host; `labels` are the same on the device.
-        dtype: of the products.
+        dtype: of the factors in products.
     """
 
     source: Resident | Streamed | Mapped
@@ -56,9 +56,9 @@ class Trainer:
         device: torch.device,
         dtype: torch.dtype,
     ) -> "Trainer":
-        """Bring features to the device, normalised, or stream them where they do not fit beside the weights.
+        """Bring features to the device, normalised, or stream them if they do not fit beside the weights.
 
-        On a CPU, many features stay in their file, whose memory processes share.
+        On a CPU, large features stay in their file, whose memory processes share.
         """
         if device.type == "cpu" and dtype == torch.float32 and not isinstance(X, Tensor) and _bytes(X) >= MANY:
             return cls(Mapped(X, name="training"), y.cpu(), y.to(device), X.shape[1], classes, protocol, dtype)
@@ -69,11 +69,11 @@ class Trainer:
         return cls(source, y.cpu(), y.to(device), X.shape[1], classes, protocol, dtype)
 
     def steps(self, samples: int) -> int:
-        """Of an epoch on so many samples."""
+        """Steps per epoch on this many samples."""
         return steps_of_epoch(samples, self.protocol.batch)
 
     def problems_together(self) -> int:
-        """How many problems of a round of trials each are trained at once: one on a CPU, enough on a GPU."""
+        """Number of problems, with a round of trials each, trained at once: one on a CPU, enough on a GPU."""
         if self.labels.device.type == "cpu":
             return 1
         return max(BUSY // (self.protocol.round_size * self.classes * self.dimension), 1)
@@ -85,12 +85,12 @@ class Trainer:
         generators: Sequence[Generator],
         stops: Stops | None = None,
     ) -> list[Tensor]:
-        """Of each problem, the (k, d + 1, c) weights of its k pairs of rate and decay, on the device.
+        """For each problem, the (k, d + 1, c) weights of its k pairs of rate and decay, on the device.
 
         Args:
-            parts: of each problem, the rows it trains on, on the host; all of equally many steps.
-            generators: of each problem, for its initial weights and the order of samples.
-            stops: where trials are left out; the weights are of the others.
+            parts: for each problem, the rows it trains on, on the host; all with equally many steps.
+            generators: for each problem, for its initial weights and the order of samples.
+            stops: when trials are stopped; the weights are those of the others.
         """
         initial = [initial_weights(self.dimension, self.classes, generator) for generator in generators]
         states = [generator.get_state() for generator in generators]
@@ -103,7 +103,7 @@ class Trainer:
 
         most = self._most_trials(parts, hyper.shape[1])
         while stops and stops.epochs and hyper.shape[1] > most:
-            # All trials have to be compared, but not all fit: those that go on are trained from the start again.
+            # All trials have to be compared, but not all fit: those that continue are trained again from the start.
             seen: list[list[Tensor]] = [[] for _ in parts]
             for some in torch.split(hyper, most, dim=1):
                 fit(some, stops.end_at_first(seen))
@@ -114,9 +114,9 @@ class Trainer:
         return fits[0] if len(fits) == 1 else [torch.cat(pieces) for pieces in zip(*fits, strict=True)]
 
     def _most_trials(self, parts: Sequence[Tensor], trials: int) -> int:
-        """How many of the trials of each problem the device has memory for at once.
+        """Number of trials of each problem that fit in device memory at once.
 
-        Where that is not all, the weights of all of them are kept meanwhile, and twice while they are joined.
+        If these are not all, the weights of all trials are kept meanwhile, and twice while they are joined.
         """
         rows = padded(min(self.protocol.batch, max(len(part) for part in parts)), 16)
         size = SweepSize(len(parts), 1, self.classes, self.dimension, rows, item=self.dtype.itemsize)
@@ -202,7 +202,7 @@ class Trainer:
         fits = []
         problems = zip(parts, rates, decays, initial, generators, strict=True)
         for number, (part, rate, decay, start, generator) in enumerate(problems):
-            # What is one batch is gathered once; more than that would be a second copy of the features.
+            # A single batch is gathered once; more would be a second copy of the features.
             in_place = not isinstance(source, Streamed) and len(part) > protocol.batch
             if isinstance(source, Mapped) and in_place:
                 X: Tensor | Mapped = source

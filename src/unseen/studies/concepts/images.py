@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.images.concept_data import ConceptData
 from unseen.images.domains import SEEN, DomainImages, OnMissing, level_domains, seen_domain
 from unseen.images.imagenet_1k import imagenet_1k
 from unseen.images.open_source import open_images
+from unseen.images.own.concept_data import ConceptData
 from unseen.images.source import ImageSource
 from unseen.images.splits import COG, Splits
 from unseen.studies.concepts.chosen import ChosenLevels

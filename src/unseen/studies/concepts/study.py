@@ -15,8 +15,8 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import published_as, trained_on
 from unseen.features.about import BackboneAbout, StoreAbout
-from unseen.images.concept_data import ConceptData
 from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImages
+from unseen.images.own.concept_data import ConceptData
 from unseen.images.releases import release_of
 from unseen.images.splits import Splits
 from unseen.images.transform import Transform
@@ -214,7 +214,7 @@ def _domains(asked: Asked) -> list[Domain]:
             title = "IN-1K" if name == SEEN else name
             domains.append(Domain(name, title, seen=True, concepts=_named(ids, asked.levels), classes=len(ids)))
         elif not DRAW.fullmatch(name):
-            level = asked.levels[asked.numbers.get(name) or int(name.removeprefix("l"))]
+            level = asked.levels[asked.numbers[name]]
             concepts = _named(ids, asked.levels)
             title = name.upper() if LEVEL.fullmatch(name) else name
             domains.append(Domain(name, title, False, _similarity(level), concepts, classes=len(ids)))

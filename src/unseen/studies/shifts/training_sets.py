@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from unseen.errors import UserError, names_of
 from unseen.features.fingerprint import names_and_pixels
 from unseen.files import read_table
-from unseen.images.caption_files import column_names
+from unseen.images.captions.files import column_names
 from unseen.images.chosen import choose_images
 from unseen.images.image_tables import CAPTION_COLUMNS, SUFFIXES
 from unseen.images.manifest import whole

@@ -102,8 +102,8 @@ def _read(path: Path, name: str, room: int, dtype: type, dimensions: int) -> NDA
         values = _array(path, name)
         if values.ndim != dimensions + 1 or values.dtype != dtype or room >= len(values):
             raise UserError(f"{path}: '{name}' is {values.dtype} of shape {values.shape}, without room {room}")
-        found: NDArray[Any] = values[room]
-    return found
+        array: NDArray[Any] = values[room]
+    return array
 
 
 def _array(path: Path, name: str) -> Any:

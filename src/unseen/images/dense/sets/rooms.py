@@ -43,12 +43,12 @@ FOLDERS: dict[Kind, str] = {"classes": "masks", "normals": "normals", "depth": "
 
 def _listing(place: Path, kind: Kind) -> DenseListing:
     """The images named in the box files: the four data sets share the same images."""
-    found = read_coco({split: place / name for split, name in ANNOTATIONS.items()})
-    if found.classes != FURNITURE:
+    annotations = read_coco({split: place / name for split, name in ANNOTATIONS.items()})
+    if annotations.classes != FURNITURE:
         raise UserError(f"{place / ANNOTATIONS['train']}: its categories are not {', '.join(FURNITURE)}")
-    images = [(f"images/{name}", split) for name, split in found.images]
+    images = [(f"images/{name}", split) for name, split in annotations.images]
     if kind == "boxes":
-        return _boxes(place, images, found)
+        return _boxes(place, images, annotations)
 
     def label_of(image: str) -> str:
         return f"{FOLDERS[kind]}/{image.removeprefix('images/')}"
@@ -58,15 +58,15 @@ def _listing(place: Path, kind: Kind) -> DenseListing:
     return paired_listing(place, images, label_of, lambda names: PictureMaps(place, names, kind))
 
 
-def _boxes(place: Path, images: list[tuple[str, str]], found: CocoBoxes) -> DenseListing:
+def _boxes(place: Path, images: list[tuple[str, str]], annotations: CocoBoxes) -> DenseListing:
     listing = files_listing(place, [Row(name, IMAGE, split) for name, split in images])
     there = {row.id for row in listing.rows}
     kept = [number for number, (name, _) in enumerate(images) if name in there]
     whole = CocoBoxes(
-        found.classes,
-        tuple(found.images[number] for number in kept),
-        tuple(found.files[number] for number in kept),
-        tuple(found.objects[number] for number in kept),
+        annotations.classes,
+        tuple(annotations.images[number] for number in kept),
+        tuple(annotations.files[number] for number in kept),
+        tuple(annotations.objects[number] for number in kept),
     )
     return DenseListing([row.part for row in listing.rows], listing.open, whole, listing.missing)
 

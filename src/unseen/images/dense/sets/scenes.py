@@ -68,12 +68,12 @@ class SceneLabels:
 def scenes(*, seen: bool) -> Scenes:
     """Training scenes followed by test scenes; deterministic."""
     names = scene_concepts(seen=seen)
-    found = [
+    made = [
         _scene(np.random.default_rng((seen, split == "test", number)), names, split)
         for split, count in COUNTS.items()
         for number in range(count)
     ]
-    pixels, masks, objects = zip(*found, strict=True)
+    pixels, masks, objects = zip(*made, strict=True)
     return Scenes(np.stack(pixels), np.stack(masks), objects)
 
 

@@ -36,11 +36,11 @@ def read_objects(path: Path) -> Objects:
     """The objects of an annotation file; parts of objects, such as heads and hands, are not read."""
     root = _parsed(path)
     boxes, classes, difficult = list[list[float]](), list[int](), list[bool]()
-    for found in root.iter("object"):
-        name = (found.findtext("name") or "").strip()
+    for item in root.iter("object"):
+        name = (item.findtext("name") or "").strip()
         if name not in CLASSES:
             raise UserError(f"{path}: an object of the class {name!r}, which PASCAL VOC does not have")
-        box = found.find("bndbox")
+        box = item.find("bndbox")
         texts = [(box.findtext(edge) or "").strip() if box is not None else "" for edge in EDGES]
         try:
             left, top, right, bottom = map(float, texts)
@@ -48,7 +48,7 @@ def read_objects(path: Path) -> Objects:
             raise UserError(f"{path}: the box of a {name} is {', '.join(texts)}; expected four numbers") from None
         boxes.append([left - 1, top - 1, right, bottom])
         classes.append(CLASSES.index(name))
-        difficult.append((found.findtext("difficult") or "0").strip() == "1")
+        difficult.append((item.findtext("difficult") or "0").strip() == "1")
     return Objects.of(boxes, classes, ignored=difficult)
 
 

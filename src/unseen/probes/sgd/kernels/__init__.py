@@ -1,1 +1,1 @@
-"""Accelerators: each a Triton kernel beside the plain PyTorch function that it must agree with. None is required."""
+"""Optional accelerators: each a Triton kernel beside the plain PyTorch function that it must agree with."""

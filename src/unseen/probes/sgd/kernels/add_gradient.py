@@ -1,6 +1,6 @@
-"""The weights of a step, from a copy that lacks the gradient of the step before.
+"""The weights of a step, from a copy that lacks the gradient of the previous step.
 
-6 bytes a weight in 16 bits, where an update of weights and momentum moves 18.
+6 bytes per weight in 16 bits, where an update of weights and momentum moves 18.
 """
 
 from torch import Tensor
@@ -13,7 +13,7 @@ def add_gradient(copy: Tensor, gradient: Tensor, rates: Tensor, factor: Tensor, 
     """copy ← copy − rate · factor · scale · gradient.
 
     Args:
-        copy, gradient: (s, d, columns) of any float type, contiguous.
+        copy, gradient: (s, d, columns) of any float dtype, contiguous.
         rates: (s, columns).
         factor: (1,) on the rates.
         scales: (s,) on the gradients.

@@ -7,5 +7,7 @@ from unseen.features.triton_there import use_triton as use_triton_at_all
 
 
 def use_triton(tensor: Tensor) -> bool:
-    """Triton is installed and the tensor is on a GPU; the kernels compute in 32 bits, so 64 are left to PyTorch."""
+    """Whether Triton is installed and the tensor is on a GPU; kernels compute in 32 bits, so 64 bits are left to
+    PyTorch.
+    """
     return tensor.dtype != torch.float64 and use_triton_at_all(tensor)

@@ -1,13 +1,12 @@
 """Two steps of SGD with momentum in one pass over the weights.
 
-A step of `torch.optim.SGD` is  v ← m·v + g + λ·w,  w ← w − η·v. With the gradients g₀, g₁ of two steps at hand, both
-steps are done while w and v are in registers. Besides, the pass writes what the next two steps are going to multiply
-with: w itself, and w after the next step but for its gradient,  w − η₂·(m·v + λ·w).
+A step of `torch.optim.SGD` is  v ← m·v + g + λ·w,  w ← w − η·v. With the gradients g₀, g₁ of two steps available, both
+steps are done while w and v are in registers. The pass also writes the factors of the next two steps: w itself, and w
+after the next step without its gradient,  w − η₂·(m·v + λ·w).
 
-For 16-bit products a weight is kept as two 16-bit halves, w = high + low / 2¹¹, which hold about as many digits as a
-float32, and the high half is the copy that is multiplied with: 22 bytes a weight are moved for the two steps (8 for the
-halves, 8 for the momentum, 4 for the gradients, 2 for the second copy), instead of 40 by two single steps that also
-write a 16-bit copy.
+For 16-bit products a weight is stored as two 16-bit halves, w = high + low / 2¹¹, with about the precision of float32,
+and the high half is the copy used in products: the two steps move 22 bytes per weight (8 for the halves, 8 for the
+momentum, 4 for the gradients, 2 for the second copy), instead of 40 for two single steps that also write a 16-bit copy.
 """
 
 import torch
@@ -17,7 +16,7 @@ from unseen.probes.sgd.kernels.dispatch import use_triton
 from unseen.probes.sgd.kernels.layout import TILE, rows_together
 
 LOW = 2.0**-11
-"""What the low half is multiplied by: the last digit of the high one."""
+"""Factor on the low half: the last digit of the high one."""
 
 
 def pair_update(
@@ -35,17 +34,17 @@ def pair_update(
     """Update weights and velocity in place by two steps.
 
     Args:
-        copies: (2, s, d, columns), of any float type: for each of the next two steps, the weights without that pair's
+        copies: (2, s, d, columns), of any float dtype: for each of the next two steps, the weights without that pair's
             gradients; the first are the weights themselves, or their high half. All tensors are contiguous.
-        low: (s, d, columns) like `copies`, the low half of the weights; 0 where the copies are not 16-bit numbers.
-        velocity: (s, d, columns) float32, or float64 with copies of it.
-        gradients: (2, s, d, columns) of the two steps, of any float type, before they are multiplied by their scale.
-        rates, decays: (s, columns), of the trial that each column belongs to, like the velocity in type.
-        factors: (3,) what the rates are multiplied by in these two steps and in the next one.
-        scales: (2, s) what the gradients are multiplied by.
+        low: (s, d, columns) like `copies`, the low half of the weights; 0 if the copies are not 16-bit numbers.
+        velocity: (s, d, columns) float32, or float64 with float64 copies.
+        gradients: (2, s, d, columns) of the two steps, of any float dtype, before multiplication by their scale.
+        rates, decays: (s, columns), of the trial that each column belongs to, in the dtype of the velocity.
+        factors: (3,) on the rates in these two steps and in the next one.
+        scales: (2, s) on the gradients.
 
-    A weight that would become infinite keeps its value, and its velocity stays infinite or not a number: since a score
-    that is not finite makes all gradients of its trial not a number, such a trial stays as it was from then on.
+    A weight that would become infinite keeps its value, while its velocity becomes infinite or NaN: since a non-finite
+    score makes all gradients of its trial NaN, such a trial does not change from then on.
     """
     arguments = (copies, low, velocity, gradients, rates, decays, factors, scales, momentum)
     if use_triton(velocity):
@@ -55,7 +54,7 @@ def pair_update(
 
 
 def join(high: Tensor, low: Tensor) -> Tensor:
-    """The weights that two halves hold, in float32 (or float64)."""
+    """The weights that two halves represent, in float32 (or float64)."""
     return high.to(torch.promote_types(high.dtype, torch.float32), copy=True).add_(low, alpha=LOW)
 
 

@@ -10,7 +10,7 @@ from unseen.probes.sgd.kernels.dispatch import use_triton
 from unseen.probes.sgd.kernels.layout import Layout
 
 WIDEST = 16_384
-"""Classes up to which one program holds a row in its registers."""
+"""Maximum number of classes for which one program holds a row in its registers."""
 
 
 def softmax_gradient(
@@ -19,10 +19,10 @@ def softmax_gradient(
     """Overwrite scores by `scale` · (softmax(scores + bias) − one-hot), trial by trial.
 
     Args:
-        scores: (s, b, columns) of s problems, of any float type, contiguous. Columns beyond those of the trials are
-            left alone, those that pad a trial become 0.
-        labels: (s, b) class indices; a row whose label is negative becomes 0.
-        bias: (s, columns) of any float type, its columns contiguous; 0 where it is not given.
+        scores: (s, b, columns) of s problems, of any float dtype, contiguous. Columns beyond those of the trials are
+            unchanged; those that pad a trial become 0.
+        labels: (s, b) class indices; a row with a negative label becomes 0.
+        bias: (s, columns) of any float dtype, its columns contiguous; 0 by default.
     """
     if use_triton(scores) and layout.width <= WIDEST:
         _triton(scores, labels, layout, scale, bias)

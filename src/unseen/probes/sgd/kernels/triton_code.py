@@ -1,4 +1,4 @@
-"""The Triton kernels themselves; imported only where Triton is. What they compute is said where they are called."""
+"""The Triton kernels; imported only if Triton is available. What they compute is documented where they are called."""
 
 import triton
 import triton.language as tl
@@ -10,11 +10,11 @@ def softmax_gradient_kernel(
     bias_stride, rows, columns, classes, width, scale,
     BLOCK: tl.constexpr, BIASED: tl.constexpr,
 ):  # fmt: skip
-    """A program has one row of one trial."""
+    """Each program handles one row of one trial."""
     row = tl.program_id(0)
     first = tl.program_id(1) * width
     place = tl.arange(0, BLOCK)
-    # The mask ends at a multiple of 16, so that loads stay wide; classes that do not count get a score of −∞.
+    # The mask ends at a multiple of 16, so that loads stay wide; padding classes get a score of −∞.
     inside = place < width
     at = row.to(tl.int64) * columns + first + place
     logits = tl.load(scores + at, mask=inside, other=0.0).to(tl.float32)
@@ -35,7 +35,7 @@ def add_gradient_kernel(
     rows, columns,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """A program has COLUMNS columns of ROWS rows of one problem."""
+    """Each program handles COLUMNS columns of ROWS rows of one problem."""
     across = columns // COLUMNS
     first = tl.program_id(0) // across * ROWS
     problem = first // rows
@@ -53,7 +53,7 @@ def pair_update_kernel(
     rows, columns,
     HALVES: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """A program has COLUMNS columns of ROWS rows of one problem."""
+    """Each program handles COLUMNS columns of ROWS rows of one problem."""
     across = columns // COLUMNS
     first = tl.program_id(0) // across * ROWS
     problem = first // rows

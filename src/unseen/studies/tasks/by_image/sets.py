@@ -17,7 +17,7 @@ from unseen.images.folder import FileImages
 from unseen.images.listing import list_folder
 from unseen.images.open_source import open_images
 from unseen.images.source import ImageSource
-from unseen.images.tars import is_image
+from unseen.images.tars.archive import is_image
 from unseen.images.transform import Transform
 from unseen.runs.notices import Notice
 from unseen.studies.tasks.opened import Asked, open_datasets

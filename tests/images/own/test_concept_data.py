@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from unseen.errors import UserError
-from unseen.images.concept_data import open_concept_data
-from unseen.images.concept_file import is_concept_file, read_concept_file
+from unseen.images.own.concept_data import open_concept_data
+from unseen.images.own.concept_file import is_concept_file, read_concept_file
 from unseen.images.own.contents import Hashed
 from unseen.studies.concepts.chosen import choose_levels
 

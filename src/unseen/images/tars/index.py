@@ -19,7 +19,7 @@ from unseen.files import atomic_write
 from unseen.images.entries import EntryTable
 from unseen.images.open_files import FileState, open_file
 from unseen.images.source import Entry
-from unseen.images.tar_headers import BLOCK, DamageError, read_header
+from unseen.images.tars.headers import BLOCK, DamageError, read_header
 from unseen.reading.arrow_tables import read_arrow
 from unseen.reading.guard import reading
 from unseen.reading.json_records import typed

@@ -11,9 +11,9 @@ from unseen.errors import UserError
 from unseen.images.listing import list_folder
 from unseen.images.releases import provenance
 from unseen.images.source import Entry
-from unseen.images.tar_images import TarImages
-from unseen.images.tar_index import Group, Groups, Watch, index_tars, open_index
-from unseen.images.tars import IMAGE_SUFFIXES, Archive, Member, open_plain_tar
+from unseen.images.tars.archive import IMAGE_SUFFIXES, Archive, Member, open_plain_tar
+from unseen.images.tars.index import Group, Groups, Watch, index_tars, open_index
+from unseen.images.tars.tar_images import TarImages
 
 RANGE = re.compile(r"\{(?P<first>[0-9]{1,18})\.\.(?P<last>[0-9]{1,18})\}")
 LABEL_LIMIT = 1 << 20
@@ -124,19 +124,19 @@ def _label(archive: Archive, parts: dict[str, Member], label: str | None, where:
         return ""
     if label in (None, "cls") and "cls" in parts:
         text = _text(archive, parts["cls"], where).strip()
-        found: object = text.lstrip("0") or "0" if text.isascii() and text.isdigit() else text
+        label_value: object = text.lstrip("0") or "0" if text.isascii() and text.isdigit() else text
     elif label != "cls" and "json" in parts:
         try:
-            found = json.loads(_text(archive, parts["json"], where)).get(label or "label")
+            label_value = json.loads(_text(archive, parts["json"], where)).get(label or "label")
         except (ValueError, AttributeError, RecursionError):
             raise UserError(f"{where}.json is not a JSON object") from None
     else:
         lacking = "cls or json" if label is None else label
         raise UserError(f"{where} has no {lacking}, only {', '.join(parts)}; choose where its class is stored (label)")
-    if isinstance(found, bool) or not isinstance(found, str | int) or not _is_name(str(found)):
-        place, shown = label or "cls, or label in its json", repr(found)[:80]
+    if isinstance(label_value, bool) or not isinstance(label_value, str | int) or not _is_name(str(label_value)):
+        place, shown = label or "cls, or label in its json", repr(label_value)[:80]
         raise UserError(f"{where}: found no class in '{place}', but {shown}; name the field to use (label)")
-    return str(found)
+    return str(label_value)
 
 
 def _is_name(text: str) -> bool:

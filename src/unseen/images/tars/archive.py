@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from unseen.errors import UserError
-from unseen.images.tar_headers import (
+from unseen.images.tars.headers import (
     BLOCK,
     EXTENSIONS,
     FILE,
@@ -156,10 +156,10 @@ def _compression(path: Path) -> str | None:
 
 def images_in(archive: Archive) -> list[Member]:
     """The images of one class, in the archive's order."""
-    found = [member for member in archive.members() if is_image(member.path)]
-    if len({member.name for member in found}) < len(found):
+    images = [member for member in archive.members() if is_image(member.path)]
+    if len({member.name for member in images}) < len(images):
         raise UserError(f"{archive.where}: two images have the same name")
-    return found
+    return images
 
 
 def tars_in(outer: Archive) -> Iterator[tuple[str, list[Member]]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from unseen.errors import UserError
 from unseen.images.entries import EntryTable
 from unseen.images.open_files import open_file
-from unseen.images.tar_index import open_index
+from unseen.images.tars.index import open_index
 
 
 @dataclass(frozen=True)

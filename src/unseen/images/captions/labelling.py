@@ -22,8 +22,8 @@ from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
-from unseen.images.caption_files import Batch, Columns, read_captions
-from unseen.images.caption_matcher import CaptionMatcher, ClassNames, tag_texts
+from unseen.images.captions.files import Batch, Columns, read_captions
+from unseen.images.captions.matcher import CaptionMatcher, ClassNames, tag_texts
 from unseen.orphans import end_with_parent
 
 TEST, REMOVE, COVERAGE, CLASSES = "test.csv", "remove.csv", "coverage.csv", "classes.csv"
@@ -99,12 +99,12 @@ class CaptionSet:
     def test(self) -> dict[str, list[Held]]:
         """Class → its held-out images in order of hash, for classes with enough images; no image occurs twice."""
         classes = Counter(image for images in self.tally.held.values() for _, image, _ in images)
-        found = {}
+        chosen = {}
         for number, label in enumerate(self.names):
             images = [held for held in self.tally.held.get(number, ()) if classes[held[1]] == 1]
             if len(images) >= self.rule.least:
-                found[label] = images[: self.rule.held_out]
-        return found
+                chosen[label] = images[: self.rule.held_out]
+        return chosen
 
     @property
     def ambiguous_share(self) -> float:
@@ -178,7 +178,7 @@ def tally_batch(batch: Batch, matcher: CaptionMatcher, rule: CaptionRule) -> Tal
             images.setdefault(number, []).append((hashlib.sha256(key).hexdigest(), image, text))
         elif classes:
             tally.ambiguous.update(classes)
-    tally.held = {number: _least(found, rule.kept) for number, found in images.items()}
+    tally.held = {number: _least(candidates, rule.kept) for number, candidates in images.items()}
     return tally
 
 
@@ -187,8 +187,8 @@ def _least(images: Iterable[Held], count: int) -> list[Held]:
     order.
     """
     once: dict[str, Held] = {}
-    for found in images:
-        once[found[0]] = min(found, once.get(found[0], found))
+    for candidate in images:
+        once[candidate[0]] = min(candidate, once.get(candidate[0], candidate))
     return heapq.nsmallest(count, once.values())
 
 

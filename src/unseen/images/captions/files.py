@@ -182,8 +182,8 @@ def _bytes(column: Any) -> list[bytes]:
     kind = column.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     raw = column if text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) else column.cast(pa.string())
-    found: list[bytes] = raw.cast(pa.binary()).fill_null(b"").to_pylist()
-    return found
+    values: list[bytes] = raw.cast(pa.binary()).fill_null(b"").to_pylist()
+    return values
 
 
 def _decoded(raw: bytes) -> str | None:

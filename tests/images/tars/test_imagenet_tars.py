@@ -15,10 +15,10 @@ from picture_files import tar_of, tar_with
 
 from unseen.errors import UserError
 from unseen.images.folder import folder_images
-from unseen.images.imagenet_tars import imagenet_tars
 from unseen.images.listing import list_images
 from unseen.images.source import ImageSource
-from unseen.images.tar_index import SUFFIX, Group
+from unseen.images.tars.imagenet_tars import imagenet_tars
+from unseen.images.tars.index import SUFFIX, Group
 
 LONG = "n00000003_" + "x" * 150 + ".JPEG"
 FILES = {

@@ -77,7 +77,7 @@ class ConceptFile:
 
 
 @dataclass(frozen=True)
-class Description:
+class ConceptDescription:
     """A file that was read.
 
     Attributes:
@@ -109,7 +109,7 @@ def is_concept_file(path: Path) -> bool:
     return path.suffix.lower() == ".toml"
 
 
-def read_concept_file(path: Path, images: Path | None = None) -> Description:
+def read_concept_file(path: Path, images: Path | None = None) -> ConceptDescription:
     """Read a TOML or CSV file; a class in two domains, or twice in one, is refused.
 
     Args:
@@ -137,7 +137,7 @@ def read_concept_file(path: Path, images: Path | None = None) -> Description:
         places["test"] = beside(path, file.test_images)
     if bool(file.test_split) != bool(file.train_split):
         raise UserError(f"{path}: give train_split and test_split, or neither")
-    return Description(path, file, seen, unseen, lists, {side: place for side, place in places.items() if place})
+    return ConceptDescription(path, file, seen, unseen, lists, {side: place for side, place in places.items() if place})
 
 
 def _of_toml(path: Path) -> tuple[ConceptFile, dict[str, tuple[str, ...]]]:
@@ -173,10 +173,10 @@ def _classes(path: Path, classes: Classes, what: str) -> tuple[str, ...]:
 
 def _refuse_shared(domains: Mapping[str, tuple[str, ...]], path: Path) -> None:
     """Refuse a class that is in two domains, or twice in one."""
-    found = dict[str, str]()
+    domain_of = dict[str, str]()
     for domain, classes in domains.items():
         for name in classes:
-            if name in found:
-                both = f"twice in {domain}" if found[name] == domain else f"in {found[name]} and in {domain}"
+            if name in domain_of:
+                both = f"twice in {domain}" if domain_of[name] == domain else f"in {domain_of[name]} and in {domain}"
                 raise UserError(f"{path}: the class {name} is {both}; each class belongs to exactly one domain")
-            found[name] = domain
+            domain_of[name] = domain

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from unseen.errors import UserError, did_you_mean, names_of
-from unseen.images.concept_file import Description
 from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, DomainImages, LeftOut, OnMissing, level_domains
 from unseen.images.entries import EntryTable
 from unseen.images.manifest import Manifest
 from unseen.images.open_source import open_images
+from unseen.images.own.concept_file import ConceptDescription
 from unseen.images.own.contents import SharedImages, Track, digests, untracked
 from unseen.images.source import ImageSource
 from unseen.images.splits import SplitRule
-from unseen.images.tar_index import Watch
+from unseen.images.tars.index import Watch
 from unseen.ontology.class_names import NamedConcepts, concepts_of_classes
 from unseen.ontology.edges import read_taxonomy
 from unseen.ontology.information import information_content
@@ -42,7 +42,7 @@ class ConceptData:
         told: sentences to show to the user.
     """
 
-    description: Description
+    description: ConceptDescription
     sources: Mapping[str, ImageSource]
     levels: Levels
     domains: Mapping[str, tuple[str, ...]]
@@ -91,14 +91,14 @@ class ConceptData:
         absent = next((name for classes in wanted.values() for name in classes if name not in self.counts), "")
         advice = f'add images, or leave the classes out (on_missing = "report"){did_you_mean(absent, self.counts)}'
         if self.rule is not None:
-            found, lost = level_domains(
+            domains, lost = level_domains(
                 self.sources["train"], wanted, where, rule=self.rule, on_missing=on_missing, advice=advice
             )
         else:
-            found, lost = self._given(wanted, where, on_missing, advice)
-        if repeated := self.repeated(found, track):
+            domains, lost = self._given(wanted, where, on_missing, advice)
+        if repeated := self.repeated(domains, track):
             raise UserError(f"{where}: {repeated}; remove them, or set allow_duplicates = true")
-        return found, lost
+        return domains, lost
 
     def repeated(self, domains: Sequence[DomainImages], track: Track = untracked) -> str:
         """Number of test images that are also training images, with examples; empty if there are none or they are
@@ -116,12 +116,12 @@ class ConceptData:
         sides = {side: Counter(entry.label for entry in source.entries) for side, source in self.sources.items()}
         needed = {name for classes in wanted.values() for name in classes}
         least = self.description.file.least
-        absent = {name for name in needed if not all(found[name] for found in sides.values())}
+        absent = {name for name in needed if not all(counts[name] for counts in sides.values())}
         few = {name: sides["train"][name] for name in sorted(needed - absent) if sides["train"][name] < least}
         lost = LeftOut(tuple(sorted(absent)), few)
         if lost and on_missing == "fail":
             raise UserError(f"{where}: {lost.sentence(len(needed), least)}for training or for testing; {advice}")
-        found = []
+        domains = []
         for source in self.sources.values():
             source.about[DRAWN_BY] = SOMEBODY_ELSE
         for name, classes in wanted.items():
@@ -130,11 +130,11 @@ class ConceptData:
                 raise UserError(f"{where}: {len(kept)} classes of {name} have enough images; a classifier needs two")
             parts = {side: (source, _manifest(source, {*kept}, side)) for side, source in self.sources.items()}
             rows = {side: len(manifest) for side, (_, manifest) in parts.items()}
-            found.append(DomainImages(name, kept, parts, rows))
-        return found, lost
+            domains.append(DomainImages(name, kept, parts, rows))
+        return domains, lost
 
 
-def open_concept_data(description: Description, watch: Watch = iter) -> ConceptData:
+def open_concept_data(description: ConceptDescription, watch: Watch = iter) -> ConceptData:
     """Open and check the images, and build the levels unless domains are given.
 
     Args:
@@ -164,7 +164,7 @@ def open_concept_data(description: Description, watch: Watch = iter) -> ConceptD
     return ConceptData(description, sources, levels, domains, numbers, counts, [*told, *more])
 
 
-def _sources(description: Description, watch: Watch) -> Iterator[tuple[str, ImageSource]]:
+def _sources(description: ConceptDescription, watch: Watch) -> Iterator[tuple[str, ImageSource]]:
     places, file = description.images, description.file
     if file.train_split:
         test = places.get("test", places["train"])
@@ -175,7 +175,9 @@ def _sources(description: Description, watch: Watch) -> Iterator[tuple[str, Imag
         yield side, open_images(place, watch=watch)
 
 
-def _built(description: Description, unseen: Sequence[str], counts: Mapping[str, int]) -> tuple[Levels, list[str]]:
+def _built(
+    description: ConceptDescription, unseen: Sequence[str], counts: Mapping[str, int]
+) -> tuple[Levels, list[str]]:
     """Levels of the unseen classes, by the similarity of their concepts to the seen concepts."""
     file, where = description.file, str(description.path)
     if not unseen:
@@ -210,7 +212,7 @@ def _built(description: Description, unseen: Sequence[str], counts: Mapping[str,
     return Levels(description.name, concepts), [*told, *([_guesses(named)] if named.guessed else [])]
 
 
-def _concepts(description: Description, classes: Sequence[str]) -> tuple[NamedConcepts, Taxonomy]:
+def _concepts(description: ConceptDescription, classes: Sequence[str]) -> tuple[NamedConcepts, Taxonomy]:
     """The concepts of the seen and the other classes, and the taxonomy over which information content is computed.
 
     With WordNet this is ImageNet-21K plus these concepts: over a few classes alone, most similarities would be ties.
@@ -226,7 +228,7 @@ def _guesses(named: NamedConcepts) -> str:
     return f"Words with several meanings: {names_of(chosen)}. To choose another meaning, set it in [concepts]."
 
 
-def _named_levels(description: Description, counts: Mapping[str, int]) -> tuple[Levels, list[str]]:
+def _named_levels(description: ConceptDescription, counts: Mapping[str, int]) -> tuple[Levels, list[str]]:
     """One level per domain of the file, with similarities to the seen classes if the taxonomy contains all of them."""
     classes = [name for members in description.domains.values() for name in members]
     try:
@@ -244,16 +246,18 @@ def _named_levels(description: Description, counts: Mapping[str, int]) -> tuple[
     return Levels(description.name, tuple(concepts)), told
 
 
-def _similarities(description: Description, classes: Sequence[str]) -> tuple[dict[str, tuple[float, str]], list[str]]:
+def _similarities(
+    description: ConceptDescription, classes: Sequence[str]
+) -> tuple[dict[str, tuple[float, str]], list[str]]:
     """Class → its similarity to the nearest seen class, and that class."""
     named, taxonomy = _concepts(description, classes)
     rows, columns = (taxonomy.index([named.ids[name] for name in part]) for part in (classes, description.seen))
     best, values = nearest_seen(Space(taxonomy), description.file.measure, rows, columns)
-    found = {
+    nearest = {
         name: (float(value), description.seen[place])
         for name, value, place in zip(classes, values, best.tolist(), strict=True)
     }
-    return found, [_guesses(named)] if named.guessed else []
+    return nearest, [_guesses(named)] if named.guessed else []
 
 
 def _manifest(source: ImageSource, classes: Collection[str], side: str) -> Manifest:

@@ -46,12 +46,12 @@ def plurals(word: str) -> set[str]:
     If no rule decides between two forms (foxes, not foxen, but dormice), both are given: the wrong form is not a word
     and does not occur in captions.
     """
-    found = {f"{word.removesuffix(end)}{change}" for end, change in IRREGULAR.items() if word.endswith(end)}
+    forms = {f"{word.removesuffix(end)}{change}" for end, change in IRREGULAR.items() if word.endswith(end)}
     if re.search(r"(s|x|z|ch|sh)$", word):
-        return found | {f"{word}es"}
+        return forms | {f"{word}es"}
     if re.search(r"[^aeiou]y$", word):
-        return found | {f"{word[:-1]}ies"}
-    return found | ({f"{word}s", f"{word}es"} if word.endswith("o") else {f"{word}s"})
+        return forms | {f"{word[:-1]}ies"}
+    return forms | ({f"{word}s", f"{word}es"} if word.endswith("o") else {f"{word}s"})
 
 
 class CaptionMatcher:
@@ -73,8 +73,8 @@ class CaptionMatcher:
 
     def matches(self, text: str) -> Iterator[tuple[int, int, frozenset[int]]]:
         """(first word, word after the last, classes) of each matched name that is not contained in a longer one."""
-        found, furthest = words(text), 0
-        for start, word in enumerate(found):
+        tokens, furthest = words(text), 0
+        for start, word in enumerate(tokens):
             node = self._tree.get(word)
             if node is None:
                 continue
@@ -82,7 +82,7 @@ class CaptionMatcher:
             while node is not None:
                 if END in node:
                     end, classes = place, node[END]
-                node = node.get(found[place]) if place < len(found) else None
+                node = node.get(tokens[place]) if place < len(tokens) else None
                 place += 1
             # Of the names that start at one word, the longest is kept; a name that ends no later than an earlier one is
             # inside it.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
-from unseen.images.caption_matcher import CaptionMatcher, plurals, read_names, tag_texts, words
+from unseen.images.captions.matcher import CaptionMatcher, plurals, read_names, tag_texts, words
 
 PETS = {
     "tiger": ("tiger", "Panthera tigris"),

@@ -9,7 +9,7 @@ from picture_files import jpeg, tar_of
 
 from unseen.errors import UserError
 from unseen.images.open_source import open_images
-from unseen.images.webdataset import find_shards, webdataset_images
+from unseen.images.tars.webdataset import find_shards, webdataset_images
 
 
 @pytest.fixture

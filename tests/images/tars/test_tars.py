@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
-from unseen.images.tars import Member, open_plain_tar, open_tar
+from unseen.images.tars.archive import Member, open_plain_tar, open_tar
 
 
 def members(place: Path) -> list[Member]:

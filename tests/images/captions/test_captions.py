@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from unseen.errors import UserError
-from unseen.images.caption_files import Columns, caption_files, read_captions
-from unseen.images.captions import CaptionRule, label_captions
+from unseen.images.captions.files import Columns, caption_files, read_captions
+from unseen.images.captions.labelling import CaptionRule, label_captions
 
 NAMES = {"c": ("cat",), "d": ("dog", "hound"), "f": ("red fox",), "x": ("unicorn",)}
 RULE = CaptionRule(least=6, held_out=4, seed=3)
@@ -192,7 +192,7 @@ def test_columns_are_numbered_from_one() -> None:
 
 def test_other_columns_may_hold_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A column of numbers that has a word far down, and ids that begin as numbers."""
-    monkeypatch.setattr("unseen.images.caption_files.BLOCK", 64)
+    monkeypatch.setattr("unseen.images.captions.files.BLOCK", 64)
     path = tmp_path / "a.tsv"
     path.write_text("key\tlikes\tcaption\n" + "7\t12\tcat\n" * 30 + "x\tmany\tdog\n")
     batches = list(read_captions(path, COLUMNS))

@@ -7,9 +7,9 @@ from unseen.errors import UserError
 from unseen.images.listing import check_class, list_folder
 from unseen.images.releases import provenance
 from unseen.images.source import Entry
-from unseen.images.tar_images import TarImages
-from unseen.images.tar_index import Group, Groups, Watch, index_tars, open_index
-from unseen.images.tars import TAR_NAME, Member, images_in, open_plain_tar, tars_in
+from unseen.images.tars.archive import TAR_NAME, Member, images_in, open_plain_tar, tars_in
+from unseen.images.tars.index import Group, Groups, Watch, index_tars, open_index
+from unseen.images.tars.tar_images import TarImages
 
 
 def imagenet_tars(place: Path, *, cache: Path | None = None, watch: Watch = iter) -> TarImages:

@@ -1,0 +1,1 @@
+"""Captions: reading them, matching class names, and drawing a labelled test set."""
