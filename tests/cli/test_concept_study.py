@@ -260,8 +260,8 @@ def spoil_swapped(folder: Path, tiny: TinyImageNet) -> None:
     ("spoil", "message"),
     [
         (spoil_domain, "no features of the domain l2"),
-        (spoil_other_backbone, "made by another backbone than"),
-        (spoil_unfinished, "its extraction is unfinished"),
+        (spoil_other_backbone, "by another backbone than"),
+        (spoil_unfinished, "its extraction "),
         (spoil_swapped, "n03930630 is not a concept of l1"),
     ],
 )
