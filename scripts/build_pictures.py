@@ -162,7 +162,7 @@ def contributed(studio: Studio) -> bytes:
     studio.unseen("export", "digits-run", "--out", "results.json")
     studio.unseen("leaderboard", "results.json", "--site", "leaderboard-site")
     [page] = (studio.work / "leaderboard-site/models").glob("demo-supervised*.html")
-    return studio.page(str(page.relative_to(studio.work)), height=1200)
+    return studio.page(str(page.relative_to(studio.work)), height=1400)
 
 
 def own_code(studio: Studio) -> bytes:
