@@ -39,7 +39,7 @@ from unseen.probes.many_shot import many_shot
 from unseen.runs.job import job_key
 from unseen.runs.results import RESULTS, read_result
 from unseen.studies.concepts.study import as_published
-from unseen.studies.tasks.finetune import PIXELS, plan_finetuning, run_finetuning
+from unseen.studies.tasks.finetune import PIXELS, TrainingJob, plan_finetuning, run_training
 
 
 def part_of(opened: OpenDataset, per_class: int) -> OpenDataset:
@@ -161,7 +161,10 @@ def main() -> None:
     start = time.perf_counter()
     images = load_task_images(opened, backbone.spec.transform, args.out / PIXELS, device=device, workers=args.workers)
     print(f"decoded in {time.perf_counter() - start:.1f} s")
-    for number, _ in enumerate(run_finetuning(job, backbone, images, args.out, device=device), start=1):
+    trainings: list[TrainingJob] = [*trial_jobs(job), job]
+    for number, training in enumerate(trainings, start=1):
+        for _ in run_training(training, job, backbone, images, args.out, device=device):
+            pass
         print(f"{number} trainings done after {time.perf_counter() - start:.0f} s", flush=True)
 
     print("\n| rate | decay × rate | images | validation | seconds | steps a second |")

@@ -42,7 +42,8 @@ EXTENDED = ("geometry", "kmeans", "mlp", "pca")
 
 def asked(levels: Levels, **changes: Any) -> Asked:
     concepts = {f"l{number}": levels.ids(number) for number in levels.numbers}
-    return replace(Asked(levels, tuple(concepts), concepts, COG_V2, (1, None), 5), **changes)
+    numbers = {f"l{number}": number for number in levels.numbers}
+    return replace(Asked(levels, tuple(concepts), concepts, COG_V2, (1, None), 5, numbers=numbers), **changes)
 
 
 def test_levels_are_known_by_their_concepts() -> None:

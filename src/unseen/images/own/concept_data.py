@@ -10,7 +10,7 @@ from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, DomainImages, LeftOut
 from unseen.images.entries import EntryTable
 from unseen.images.manifest import Manifest
 from unseen.images.open_source import open_images
-from unseen.images.own.concept_file import Description
+from unseen.images.own.concept_file import ConceptDescription
 from unseen.images.own.contents import SharedImages, Track, digests, untracked
 from unseen.images.source import ImageSource
 from unseen.images.splits import SplitRule
@@ -42,7 +42,7 @@ class ConceptData:
         told: sentences to show to the user.
     """
 
-    description: Description
+    description: ConceptDescription
     sources: Mapping[str, ImageSource]
     levels: Levels
     domains: Mapping[str, tuple[str, ...]]
@@ -134,7 +134,7 @@ class ConceptData:
         return domains, lost
 
 
-def open_concept_data(description: Description, watch: Watch = iter) -> ConceptData:
+def open_concept_data(description: ConceptDescription, watch: Watch = iter) -> ConceptData:
     """Open and check the images, and build the levels unless domains are given.
 
     Args:
@@ -164,7 +164,7 @@ def open_concept_data(description: Description, watch: Watch = iter) -> ConceptD
     return ConceptData(description, sources, levels, domains, numbers, counts, [*told, *more])
 
 
-def _sources(description: Description, watch: Watch) -> Iterator[tuple[str, ImageSource]]:
+def _sources(description: ConceptDescription, watch: Watch) -> Iterator[tuple[str, ImageSource]]:
     places, file = description.images, description.file
     if file.train_split:
         test = places.get("test", places["train"])
@@ -175,7 +175,9 @@ def _sources(description: Description, watch: Watch) -> Iterator[tuple[str, Imag
         yield side, open_images(place, watch=watch)
 
 
-def _built(description: Description, unseen: Sequence[str], counts: Mapping[str, int]) -> tuple[Levels, list[str]]:
+def _built(
+    description: ConceptDescription, unseen: Sequence[str], counts: Mapping[str, int]
+) -> tuple[Levels, list[str]]:
     """Levels of the unseen classes, by the similarity of their concepts to the seen concepts."""
     file, where = description.file, str(description.path)
     if not unseen:
@@ -210,7 +212,7 @@ def _built(description: Description, unseen: Sequence[str], counts: Mapping[str,
     return Levels(description.name, concepts), [*told, *([_guesses(named)] if named.guessed else [])]
 
 
-def _concepts(description: Description, classes: Sequence[str]) -> tuple[NamedConcepts, Taxonomy]:
+def _concepts(description: ConceptDescription, classes: Sequence[str]) -> tuple[NamedConcepts, Taxonomy]:
     """The concepts of the seen and the other classes, and the taxonomy over which information content is computed.
 
     With WordNet this is ImageNet-21K plus these concepts: over a few classes alone, most similarities would be ties.
@@ -226,7 +228,7 @@ def _guesses(named: NamedConcepts) -> str:
     return f"Words with several meanings: {names_of(chosen)}. To choose another meaning, set it in [concepts]."
 
 
-def _named_levels(description: Description, counts: Mapping[str, int]) -> tuple[Levels, list[str]]:
+def _named_levels(description: ConceptDescription, counts: Mapping[str, int]) -> tuple[Levels, list[str]]:
     """One level per domain of the file, with similarities to the seen classes if the taxonomy contains all of them."""
     classes = [name for members in description.domains.values() for name in members]
     try:
@@ -244,7 +246,9 @@ def _named_levels(description: Description, counts: Mapping[str, int]) -> tuple[
     return Levels(description.name, tuple(concepts)), told
 
 
-def _similarities(description: Description, classes: Sequence[str]) -> tuple[dict[str, tuple[float, str]], list[str]]:
+def _similarities(
+    description: ConceptDescription, classes: Sequence[str]
+) -> tuple[dict[str, tuple[float, str]], list[str]]:
     """Class → its similarity to the nearest seen class, and that class."""
     named, taxonomy = _concepts(description, classes)
     rows, columns = (taxonomy.index([named.ids[name] for name in part]) for part in (classes, description.seen))

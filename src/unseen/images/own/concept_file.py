@@ -77,7 +77,7 @@ class ConceptFile:
 
 
 @dataclass(frozen=True)
-class Description:
+class ConceptDescription:
     """A file that was read.
 
     Attributes:
@@ -109,7 +109,7 @@ def is_concept_file(path: Path) -> bool:
     return path.suffix.lower() == ".toml"
 
 
-def read_concept_file(path: Path, images: Path | None = None) -> Description:
+def read_concept_file(path: Path, images: Path | None = None) -> ConceptDescription:
     """Read a TOML or CSV file; a class in two domains, or twice in one, is refused.
 
     Args:
@@ -137,7 +137,7 @@ def read_concept_file(path: Path, images: Path | None = None) -> Description:
         places["test"] = beside(path, file.test_images)
     if bool(file.test_split) != bool(file.train_split):
         raise UserError(f"{path}: give train_split and test_split, or neither")
-    return Description(path, file, seen, unseen, lists, {side: place for side, place in places.items() if place})
+    return ConceptDescription(path, file, seen, unseen, lists, {side: place for side, place in places.items() if place})
 
 
 def _of_toml(path: Path) -> tuple[ConceptFile, dict[str, tuple[str, ...]]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from unseen.errors import UserError, did_you_mean
 from unseen.images.domains import SEEN
 from unseen.images.own.concept_data import ConceptData, open_concept_data
-from unseen.images.own.concept_file import Description, is_concept_file, read_concept_file
+from unseen.images.own.concept_file import ConceptDescription, is_concept_file, read_concept_file
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.measures import all_measures
@@ -95,7 +95,7 @@ def choose_levels(
     return ChosenLevels(chosen, domains, known, seen or SEEN, numbers)
 
 
-def own_levels(description: Description, tell: Callable[[str], None]) -> ChosenLevels:
+def own_levels(description: ConceptDescription, tell: Callable[[str], None]) -> ChosenLevels:
     """The levels or domains of the user's own data."""
     data = open_concept_data(description)
     for sentence in data.told:

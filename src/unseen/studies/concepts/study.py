@@ -214,7 +214,7 @@ def _domains(asked: Asked) -> list[Domain]:
             title = "IN-1K" if name == SEEN else name
             domains.append(Domain(name, title, seen=True, concepts=_named(ids, asked.levels), classes=len(ids)))
         elif not DRAW.fullmatch(name):
-            level = asked.levels[asked.numbers.get(name) or int(name.removeprefix("l"))]
+            level = asked.levels[asked.numbers[name]]
             concepts = _named(ids, asked.levels)
             title = name.upper() if LEVEL.fullmatch(name) else name
             domains.append(Domain(name, title, False, _similarity(level), concepts, classes=len(ids)))

@@ -26,7 +26,7 @@ from unseen.runs.job import job_key
 from unseen.runs.means import ALONE, Means
 from unseen.runs.results import RESULTS, missing, read_result, result_path
 from unseen.studies.shifts.plans import TEMPLATES, ZERO_SHOT, ModelPlan, check_plan, class_names, load_model
-from unseen.studies.shifts.pool_networks import PoolNetwork
+from unseen.studies.shifts.pool_networks import PoolNetwork, trained_classifier
 from unseen.studies.shifts.training import EVERY, checkpoint_of, image_seconds, remove_checkpoints, train_network
 from unseen.studies.shifts.training_sets import TrainingSet
 from unseen.studies.study import Plan, Silent, Watch
@@ -204,19 +204,8 @@ class _Training:
 
 
 def _network(request: FinetuneRequest) -> PoolNetwork:
-    import torch
-
-    from unseen.backbones.wise_ft import write_state
-    from unseen.probes.finetuning.train import classification
-
-    found = request.zero_shot()
-    number = {label: place for place, label in enumerate(class_names(request.plan))}
-    y = torch.tensor([number[entry.label] for entry in request.data.source.entries])
-    module = found.module.requires_grad_(True)
-    return PoolNetwork(
-        module, found.spec.transform, classification, lambda rows: y[torch.from_numpy(rows)],
-        lambda path: write_state(path, module.state_dict()),
-    )  # fmt: skip
+    labels = [entry.label for entry in request.data.source.entries]
+    return trained_classifier(request.zero_shot(), list(class_names(request.plan)), labels)
 
 
 def _file(out: Path, job: ZeroShotTraining) -> Path:

@@ -28,6 +28,7 @@ from unseen.runs.means import ALONE, Means
 from unseen.runs.results import RESULTS, missing, read_result, result_path
 from unseen.studies.shifts.model_pool import RATIOS, PoolModel, Setup, mixture_rows, plan_pool
 from unseen.studies.shifts.pool_networks import (
+    WEIGHTS,
     Kind,
     PoolNetwork,
     classifier_network,
@@ -279,9 +280,10 @@ def _short(network: str) -> str:
 
 
 def _lost(out: Path, job: PoolTraining) -> bool:
-    """Whether the network of a job that was finished is no longer there."""
+    """Whether the weights of a finished job are missing."""
     result = read_result(out / RESULTS, job_key(job))
-    return result is not None and bool(result.values["finished"]) and not _file(out, job).exists()
+    weights = _file(out, job) / WEIGHTS if job.kind == "clip" else _file(out, job)
+    return result is not None and bool(result.values["finished"]) and not weights.is_file()
 
 
 def _write_models(request: PoolRequest, out: Path, watch: Watch) -> Path:

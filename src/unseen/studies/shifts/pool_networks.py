@@ -17,6 +17,7 @@ from unseen.images.transform import Transform
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from unseen.backbones.backbone import Backbone
     from unseen.probes.finetuning.train import Objective
 
 Kind = Literal["classifier", "clip"]
@@ -69,18 +70,23 @@ def classifier_network(
         classes: classes of its outputs, in order.
         labels: class of each image.
     """
+    from unseen.backbones.own_head import own_head
+
+    return trained_classifier(own_head(name, classes=classes, weights="random", size=size, seed=seed), classes, labels)
+
+
+def trained_classifier(backbone: "Backbone", classes: Sequence[str], labels: Sequence[str]) -> PoolNetwork:
+    """A loaded classifier, all of whose weights are trained; arguments as in `classifier_network`."""
     import torch
 
-    from unseen.backbones.own_head import own_head
     from unseen.backbones.wise_ft import write_state
     from unseen.probes.finetuning.train import classification
 
-    found = own_head(name, classes=classes, weights="random", size=size, seed=seed)
     number = {label: place for place, label in enumerate(classes)}
     y = torch.tensor([number[label] for label in labels])
-    module = found.module.requires_grad_(True)
+    module = backbone.module.requires_grad_(True)
     return PoolNetwork(
-        module, found.spec.transform, classification, lambda rows: y[torch.from_numpy(rows)],
+        module, backbone.spec.transform, classification, lambda rows: y[torch.from_numpy(rows)],
         lambda path: write_state(path, module.state_dict()),
     )  # fmt: skip
 

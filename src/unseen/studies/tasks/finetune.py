@@ -133,21 +133,6 @@ def run_training(
         yield done
 
 
-def run_finetuning(
-    job: FinetuneTaskJob,
-    backbone: Backbone,
-    images: TaskImages,
-    out: Path,
-    *,
-    device: "torch.device",
-    watch: Watch = lambda _, __: None,
-) -> Iterator[TrainingJob]:
-    """All trials that have no result yet, and then the task; see `run_training`."""
-    trainings: list[TrainingJob] = [*trial_jobs(job), job]
-    for each in trainings:
-        yield from run_training(each, job, backbone, images, out, device=device, watch=watch)
-
-
 def checkpoint_path(out: Path, job: TrainingJob) -> Path:
     """The path of the checkpoint of a trial; for a task, the beginning of the names of its checkpoints."""
     return out / CHECKPOINTS / f"{job_key(job)}.pt"
