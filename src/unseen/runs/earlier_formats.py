@@ -17,7 +17,7 @@ from unseen.features.about import BackboneAbout
 from unseen.images.releases import RELEASES
 from unseen.reading.json_records import typed
 from unseen.runs.cautions import caution
-from unseen.runs.notices import SENTENCES, Argument, Notice, notice, told
+from unseen.runs.notices import Argument, Notice, notice, told
 from unseen.runs.results import RESULTS, read_result
 from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, SplitsUsed
 from unseen.words import whole_number
@@ -37,6 +37,24 @@ BACKBONE = re.compile(
     r"layer (?P<layer>[^,]+), pooling (?P<pool>[^,]+)"
     r"(?:.* (?P<precision>half|bfloat|single) precision)?.*"
 )
+SENTENCES = {
+    "unfinished": "This run is not finished: {left} of {jobs} jobs have no result yet.",
+    "short-protocol": "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs.",
+    "few-images": (
+        "A concept of {of} has {images} training images: with {shots} shots it takes part with as many as it can."
+    ),
+    "few-samples": "A class has {samples} training samples: with {shots} shots it takes part with as many as it can.",
+    "blurred-faces": (
+        "ImageNet-1K is the release with blurred faces: its scores are not those of the release that published models "
+        "were scored on (they lost 0.9 points on average in the paper's appendix E)."
+    ),
+    "temperature-on-test-data": (
+        "Temperatures are fitted on test data, as in the public code: calibration errors after scaling are better than "
+        "a user would see."
+    ),
+    "no-episodes": "{title}: no {settings} episodes, as it has {reason}.",
+}
+"""The sentences of notices as format 1 stored them."""
 SPLITS = {1: ("all",), 2: ("train", "test"), 3: ("train", "val", "test")}
 """Splits of features by their number, in the order in which their keys were written."""
 
@@ -89,8 +107,6 @@ def _notices(text: str) -> list[Notice]:
 def _notice(sentence: str) -> Notice:
     """The notice that gives a sentence."""
     for code, template in SENTENCES.items():
-        if code in {"told", "left-out"}:
-            continue
         names = re.findall(r"\{(\w+)\}", template)
         pattern = re.sub(r"\\\{\w+\\\}", "(.+)", re.escape(template))
         if found := re.fullmatch(pattern, sentence):
