@@ -84,7 +84,7 @@ def by_cpu(files: Files, transform: Transform, *, fast: bool) -> NDArray[np.uint
 
 def by_gpu(files: Files, transform: Transform) -> NDArray[np.uint8]:
     """As `--decode gpu` does it."""
-    from unseen.features.gpu_decode import decoded_there
+    from unseen.features.gpu.gpu_decode import decoded_there
 
     shape = geometry(transform)
     pieces = [Piece(0, at, min(at + 128, len(files)), (shape,)) for at in range(0, len(files), 128)]

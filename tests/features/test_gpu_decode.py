@@ -18,9 +18,10 @@ from PIL import Image
 from test_extract import SMALL, means, write_images
 
 from unseen.errors import UserError
-from unseen.features import batches, gpu_decode
+from unseen.features import batches
 from unseen.features.extract import extract
-from unseen.features.nvjpeg import UndecodableError
+from unseen.features.gpu import gpu_decode
+from unseen.features.gpu.nvjpeg import UndecodableError
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings, extraction_settings
 from unseen.features.speed import seconds_per_image

@@ -146,7 +146,7 @@ def _decoded(decoder: Decoder, settings: Settings, device: torch.device) -> Gene
     batches = decoded(decoder, workers=settings.workers, device=device)
     if settings.decode == "cpu":
         return batches
-    from unseen.features.gpu_decode import decoded_there
+    from unseen.features.gpu.gpu_decode import decoded_there
 
     return decoded_there(batches, device, exif=settings.exif)
 

@@ -99,7 +99,7 @@ def extraction_settings(
     settings = Settings(place, kind, batch, workers, on_error=on_error, fast=fast, exif=exif, part=part)
     there = checked_device(settings)  # before a backbone is moved to it
     if there.type == "cuda" and (decode == "gpu" or (decode is None and fast)):
-        from unseen.features.gpu_decode import has_decoder, why_not
+        from unseen.features.gpu.gpu_decode import has_decoder, why_not
 
         if has_decoder(there):
             decoder = "gpu"
@@ -126,7 +126,7 @@ def checked_device(settings: Settings) -> "torch.device":
     if settings.precision == "half" and device.type != "cuda":
         raise UserError("half precision needs a GPU; without one, features are extracted in single precision")
     if settings.decode != "cpu":
-        from unseen.features.gpu_decode import has_decoder, why_not
+        from unseen.features.gpu.gpu_decode import has_decoder, why_not
 
         reason = why_not(device)
         if reason:

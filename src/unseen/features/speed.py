@@ -76,7 +76,7 @@ def _seconds_there(source: ImageSource, numbers: Sequence[int], transform: Trans
     import torch
 
     from unseen.features.batches import Decoder, Piece, geometry
-    from unseen.features.gpu_decode import decoded_there
+    from unseen.features.gpu.gpu_decode import decoded_there
 
     device, places = torch.device(settings.device), np.array(numbers).repeat(max(1, settings.batch // len(numbers)))
     pieces = [Piece(0, 0, len(places), (geometry(transform),))]

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from unseen.features.triton_there import use_triton as use_triton_at_all
+from unseen.features.gpu.triton_there import use_triton as use_triton_at_all
 
 
 def use_triton(tensor: Tensor) -> bool:

@@ -20,10 +20,10 @@ from torch import Tensor
 
 from unseen.errors import UserError
 from unseen.features.batches import PIXELS_AT_ONCE, Batch, Encoded
-from unseen.features.colours import Sampling, rgb
 from unseen.features.device_memory import sent
-from unseen.features.device_resize import Size, exact_dtype, resized_squares, together
-from unseen.features.nvjpeg import Addresses, NvJpeg, UndecodableError, plane_addresses
+from unseen.features.gpu.colours import Sampling, rgb
+from unseen.features.gpu.device_resize import Size, exact_dtype, resized_squares, together
+from unseen.features.gpu.nvjpeg import Addresses, NvJpeg, UndecodableError, plane_addresses
 from unseen.images.decode import decode
 from unseen.images.transform import Transform
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from unseen.features.device_memory import sent
-from unseen.features.triton_there import use_triton
+from unseen.features.gpu.triton_there import use_triton
 
 # 65,536 times 1.402, 0.71414, 0.34414 and 1.772.
 RED_CR, GREEN_CR, GREEN_CB, BLUE_CB = 91881, 46802, 22554, 116130
@@ -31,7 +31,7 @@ def rgb(luma: Tensor, chroma: Tensor, sizes: list[tuple[int, int]], sampling: Sa
     sides = sent(sides, luma.device)
     if not use_triton(luma):
         return _plain(luma, chroma, sides, sampling).to(dtype)
-    from unseen.features.pixels_triton import BLOCK, rgb_kernel
+    from unseen.features.gpu.pixels_triton import BLOCK, rgb_kernel
 
     out = torch.empty(n, height, 3, width, dtype=dtype, device=luma.device)
     rgb_kernel[(n * height, -(-width // BLOCK))](

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from unseen.features.device_resize import exact_dtype, resized_squares, together
+from unseen.features.gpu.device_resize import exact_dtype, resized_squares, together
 from unseen.images.decode import decode
 from unseen.images.resampling import SUPPORTS, taps
 from unseen.images.transform import Interpolation, Transform

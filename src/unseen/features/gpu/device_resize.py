@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from unseen.features.device_memory import sent
-from unseen.features.triton_there import use_triton
+from unseen.features.gpu.triton_there import use_triton
 from unseen.images.resampling import BITS, Taps, columns_first, crop_start, resized_size, taps
 from unseen.images.transform import Transform
 
@@ -110,7 +110,7 @@ def _matrices(packed: Tensor, side: int, dtype: torch.dtype) -> Tensor:
     """Matrices of passes given as (n, size, 1 + k): the first neighbour of each output pixel, and weights."""
     n, size, most = packed.shape
     if use_triton(packed):
-        from unseen.features.pixels_triton import WIDE, weights_kernel
+        from unseen.features.gpu.pixels_triton import WIDE, weights_kernel
 
         out = torch.empty(n, 2 * size, side, dtype=dtype, device=packed.device)
         weights_kernel[(n * size, -(-side // WIDE))](packed, out, size, most - 1, side, LOW=LOW, BLOCK=WIDE)
@@ -135,7 +135,7 @@ def rounded(sums: Tensor, dtype: torch.dtype) -> Tensor:
     Without Triton, computed in 32-bit floats, which are exact at every step.
     """
     if use_triton(sums):
-        from unseen.features.pixels_triton import ROUNDED, rounded_kernel
+        from unseen.features.gpu.pixels_triton import ROUNDED, rounded_kernel
 
         out = torch.empty(len(sums), sums.shape[2], dtype=dtype, device=sums.device)
         rounded_kernel[(-(-out.numel() // ROUNDED),)](

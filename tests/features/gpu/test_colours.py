@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from unseen.features.colours import Sampling, rgb
+from unseen.features.gpu.colours import Sampling, rgb
 
 RNG = np.random.default_rng(0)
 
