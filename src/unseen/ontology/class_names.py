@@ -12,8 +12,7 @@ SHOWN = 5
 """Number of classes named in an error, and of senses of each."""
 HOW = (
     "say which concept is meant, in [concepts] of a TOML file or the column concept of a CSV file; unseen levels "
-    "lookup has the meanings of a word, and first_sense = true in a TOML file takes the most frequent one; domains "
-    "([domains]) need no concepts"
+    "lookup has the meanings of a word, and first_sense = true in a TOML file takes the most frequent one"
 )
 
 
