@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Pool, describe
 from unseen.backbones.load import load_backbone
-from unseen.backbones.network import Request
+from unseen.backbones.network import Request, downloading
 from unseen.backbones.timm_source import timm_transform
 from unseen.errors import UserError
 
@@ -170,6 +170,14 @@ def test_failed_download_says_what_to_do(
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path_factory.mktemp("cache")))
     with pytest.raises(UserError, match="run 'hf download timm/resnet18.a1_in1k'.*--checkpoint.*--weights random"):
         load_backbone("timm:resnet18.a1_in1k")
+
+
+def test_the_reason_of_a_failed_download_is_its_first_sentence() -> None:
+    with (
+        pytest.raises(UserError, match=r"could not be loaded \(a.b is missing\); fetch it"),
+        downloading("n", "fetch it"),
+    ):
+        raise OSError("a.b is missing. Please check\nyour connection.")
 
 
 def test_a_size_it_cannot_take() -> None:

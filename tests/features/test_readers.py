@@ -27,11 +27,11 @@ def save(path: Path, X: Any = X, y: Any = Y) -> Path:
         torch.save({"X": torch.from_numpy(X), "Y": torch.from_numpy(y), "name": "train"}, path)
     else:
         np.save(path, X)
-        np.save(path.with_name(path.stem[:-1] + "y.npy"), y)
+        np.save(path.with_name(path.name.replace("X", "y")), y)
     return path
 
 
-@pytest.mark.parametrize("name", ["f.npz", "f.safetensors", "X_Y.pth", "train_X.npy", "X.npy"])
+@pytest.mark.parametrize("name", ["f.npz", "f.safetensors", "X_Y.pth", "train_X.npy", "X_train.npy", "X.npy"])
 def test_every_format_gives_the_same_features(tmp_path: Path, name: str) -> None:
     found = read_features(save(tmp_path / name))
     assert np.array_equal(np.asarray(found.X), X)
@@ -89,6 +89,7 @@ def broken(value: float) -> np.ndarray:
         ({"X": X.astype(str), "y": Y}, "array of numbers"),
         ({"features": X, "y": Y}, "no array 'X' among features, y"),
         ({"X": X}, "no array 'y' among X"),
+        ({"X": X, "y": np.array(["a", "b"] * 3, object)}, r"y is an array of Python objects.*y\.astype\(str\)"),
     ],
 )
 def test_unsound_features_are_refused_by_name(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
@@ -153,6 +154,8 @@ def test_classes_that_do_not_match_are_named() -> None:
         align(features([0, 1], ("a", "b")), features([0], ("a",)))
     with pytest.raises(UserError, match="class b has test samples but no training sample"):
         align(features([0], ("a",)), features([0, 1], ("a", "b")))
+    with pytest.raises(UserError, match="classes b, c have test samples but no training sample"):
+        align(features([0], ("a",)), features([0, 2, 1], ("a", "b", "c")))
     with pytest.raises(UserError, match="3 dimensions, test features 4"):
         align(features([0], ("a",)), features([0], ("a",), d=4))
 

@@ -126,3 +126,9 @@ def test_a_manifest_names_no_files_outside_of_its_folder(tmp_path: Path, name: s
     (tmp_path / "store" / MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(UserError, match="outside of its folder"):
         read_store(tmp_path / "store")
+
+
+def test_a_folder_of_stores_is_refused_with_one_of_them(tmp_path: Path) -> None:
+    write(tmp_path / "b-train")
+    with pytest.raises(UserError, match="give one of them, such as '.*b-train'"):
+        read_features(tmp_path)

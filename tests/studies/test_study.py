@@ -131,7 +131,9 @@ def test_a_run_may_take_the_place_of_another(tmp_path: Path) -> None:
     run_prepared(prepared, tmp_path)
     titled = replace(prepared.run, title="other")
     other = replace(Constant(2).prepare(tmp_path, ALONE, Silent()), run=titled, replaces=True)
-    data = run_prepared(other, tmp_path)
+    watch = Notes()
+    data = run_prepared(other, tmp_path, watch=watch)
+    assert any("replaces a run" in str(sentence) for sentence in watch.said)
     assert (data.title, len(data.scores)) == ("other", 4)
     assert len(read_run(tmp_path).scores) == 4
     assert len(list(tmp_path.glob("results/*.json"))) == 3  # results are kept

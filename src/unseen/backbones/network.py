@@ -106,7 +106,7 @@ def downloading(name: str, advice: str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")[:200]
+        reason = " ".join(str(error).split()).split(". ")[0].rstrip(".")[:200]
         raise UserError(f"{name}: its weights could not be loaded ({reason}); {advice}") from None
     finally:
         logging.disable(level)

@@ -41,7 +41,10 @@ def doctor(
         return None
     rows = [("✓" if c.ok else "–", c.what, c.found, c.purpose, c.advice) for c in checks]
     print_table("unseen on this machine", ("", "what", "found", "used for", "advice"), rows)
-    note("\nTo check your data: unseen doctor --images FOLDER (tasks), unseen ls shift-sets FOLDER (shifts).")
+    note(
+        "\nTo check your data: unseen ls datasets FOLDER (your own images), unseen doctor --images FOLDER (published "
+        "data sets of tasks), unseen ls shift-sets FOLDER (shifts)."
+    )
     return None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from unseen.cli.output import console, note, print_json, print_table
 from unseen.errors import UserError
 from unseen.files import check_writable
+from unseen.metrics.catalogue import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,13 +69,18 @@ def probe_by_name(
         return
     columns = ["probe", "shots", "metric", "mean", "deviation", "seeds"]
     rows = (
-        [f"{cell:.4f}" if isinstance(cell, float) else cell for cell in row]
+        [_printed(cell, str(row[2])) if isinstance(cell, float) else cell for cell in row]
         for row in tables["summary"][columns].replace(float("nan"), "").itertuples(index=False)
     )
     if short:
         note(notice("few-samples", samples=fewest, shots=short).sentence)
     print_table(f"{features_title(backbone, domain)}: {chosen.title}", columns, rows, columns[3:])
     console().print(f"\nScores: {out / f'{chosen.name}-scores.csv'}")
+
+
+def _printed(value: float, metric: str) -> str:
+    """A share in percent, as in the table of the logistic probe; another value with four decimals."""
+    return f"{100 * value:.1f}%" if metric in METRICS and METRICS[metric].unit == "share" else f"{value:.4f}"
 
 
 def refuse_logistic_options(name: str, **options: bool) -> None:

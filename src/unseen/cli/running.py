@@ -66,7 +66,7 @@ def print_scores(data: "RunData", table: Path | None) -> None:
     seen = next((domain.name for domain in data.domains if domain.seen), None)
     if table:
         write_table(with_comparisons(summary, seen=seen, baseline=data.baseline, metrics=data.metrics), table)
-    shown = wide(summary)
+    shown = wide(summary).rename(columns={domain.name: domain.title for domain in data.domains})
     over = "mean ± standard deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
     print_table(f"{data.title}: top-1, percent, {over}", list(shown.columns), shown.itertuples(index=False))
     for sentence in [*data.notices, *comparison_notices(data)]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError, row_numbers
+from unseen.errors import UserError, names_of, row_numbers
 
 BLOCK = 65_536
 LOOKED_AT = 1 << 19
@@ -138,12 +138,8 @@ def align(train: Features, test: Features, where: str = "the features") -> tuple
     names = [name for index, name in enumerate(train.classes) if index in there]
     test_names = {name for index, name in enumerate(test.classes) if index in tested}
     _refuse_other_kind(names, sorted(test_names), where)
-    for name in names:
-        if name not in test_names:
-            raise UserError(f"{where}: class {name} has no test sample")
-    for name in test_names:
-        if name not in names:
-            raise UserError(f"{where}: class {name} has test samples but no training sample")
+    _refuse_classes([name for name in names if name not in test_names], "no test sample", where)
+    _refuse_classes(sorted(test_names.difference(names)), "test samples but no training sample", where)
     index = {name: i for i, name in enumerate(names)}
 
     def relabelled(part: Features) -> Features:
@@ -151,6 +147,13 @@ def align(train: Features, test: Features, where: str = "the features") -> tuple
         return replace(part, y=table[part.y], classes=tuple(names))
 
     return relabelled(train), relabelled(test)
+
+
+def _refuse_classes(names: Sequence[str], has: str, where: str) -> None:
+    """Refuse classes that only one side has; the message names the first few."""
+    if names:
+        called = f"class {names[0]} has" if len(names) == 1 else f"the classes {names_of(names)} have"
+        raise UserError(f"{where}: {called} {has}; add samples, or leave out classes that only one side has")
 
 
 def _refuse_other_kind(train: Sequence[str], test: Sequence[str], where: str) -> None:

@@ -87,7 +87,10 @@ def _features(own: OwnArrays, path: Path) -> Features:
     lower = {name.lower(): array for name, array in own.arrays.items()}
     for name in ("x", "y"):
         if name not in lower:
-            raise UserError(f"{path}: no array '{name.upper() if name == 'x' else name}' among {', '.join(own.names)}")
+            raise UserError(
+                f"{path}: no array '{name.upper() if name == 'x' else name}' among {', '.join(own.names)}; "
+                "save features (n × d) as X and labels (n) as y"
+            )
     X, labels = np.asanyarray(lower["x"]), np.asarray(lower["y"])
     if not X.dtype.isnative and X.dtype.kind in "fiu":
         X = X.astype(X.dtype.newbyteorder("="))  # of the other byte order, which PyTorch cannot read
@@ -142,7 +145,8 @@ def _texts(array: NDArray[Any], name: str, path: Path) -> tuple[str, ...]:
 def _read_npz(path: Path, tell: Tell | None) -> OwnArrays:
     with path.open("rb") as handle, np.load(handle, allow_pickle=False) as file:
         names = tuple(file.files)
-        own = OwnArrays({name: file[name] for name in _wanted(names) if name.lower() != "x"}, names, (path,))
+        small = [name for name in _wanted(names) if name.lower() != "x"]
+        own = OwnArrays({name: _plain(partial(file.__getitem__, name), name, path) for name in small}, names, (path,))
         large = next((name for name in names if name.lower() == "x"), None)
         if large is None:
             return own
@@ -189,14 +193,32 @@ def _as_array(tensor: Any, torch: Any) -> NDArray[Any]:
 
 def _read_npy(path: Path, _: Tell | None) -> OwnArrays:
     stem = path.stem
-    candidates = [f"{stem[:-1]}y", f"{stem[:-1]}Y"] if stem.endswith("X") else [f"{stem}_y", f"{stem}_labels"]
+    if stem.endswith("X"):
+        candidates = [f"{stem[:-1]}y", f"{stem[:-1]}Y"]
+    elif stem.startswith(("X_", "X-")):
+        candidates = [f"y{stem[1:]}", f"Y{stem[1:]}"]
+    else:
+        candidates = [f"{stem}_y", f"{stem}_labels"]
     beside = [path.with_name(f"{name}.npy") for name in candidates]
     labels = next((file for file in beside if file.is_file()), None)
     if labels is None:
         raise UserError(f"{path}: no labels beside it; expected {beside[0].name} or {beside[1].name}")
     large = path.stat().st_size >= checked.WORTH_KEEPING
-    arrays = {"X": np.load(path, "r" if large else None, allow_pickle=False), "y": np.load(labels, allow_pickle=False)}
+    y = _plain(partial(np.load, labels, allow_pickle=False), "y", labels)
+    arrays = {"X": np.load(path, "r" if large else None, allow_pickle=False), "y": y}
     return OwnArrays(arrays, ("X", "y"), (path, labels))
+
+
+def _plain(load: Callable[[], NDArray[Any]], name: str, path: Path) -> NDArray[Any]:
+    """The array that `load` reads. Strings from pandas are often saved as objects, which NumPy pickles."""
+    try:
+        return load()
+    except ValueError as error:
+        if not str(error).startswith("Object arrays"):
+            raise
+        raise UserError(
+            f"{path}: {name} is an array of Python objects, which are not unpickled; save {name}.astype(str) instead"
+        ) from None
 
 
 def _wanted(names: Iterable[object]) -> list[str]:

@@ -233,6 +233,8 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of a finished store, with fields checked for types and consistency."""
     path = folder / MANIFEST
     if not path.is_file():
+        if inside := sorted(found.parent for found in folder.glob(f"*/{MANIFEST}")):
+            raise UserError(f"{folder}: contains feature stores; give one of them, such as '{inside[0]}'")
         raise UserError(f"{folder}: no {MANIFEST}, so its extraction is unfinished; run it again")
     record = read_json(path, "extract these features again")
     if record.get("format") != FORMAT:

@@ -64,6 +64,7 @@ SENTENCES = {
     ),
     "no-episodes": "{title}: no {settings} episodes, as it has {reason}.",
     "test-in-training": ("{title}: {images} of {of} test images are also training images, so its scores are too high."),
+    "random-weights": "{backbone} has random weights: it was not trained.",
     "other-size": "{backbone} was given images of {size} pixels; the published models were given {published}.",
 }
 

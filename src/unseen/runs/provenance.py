@@ -107,7 +107,7 @@ def _images(images: ImagesUsed) -> tuple[str, str]:
         return f"images of {images.domain}", f"sha256:{images.hash}{pixels}"
     names = {release.code: release.name for release in RELEASES}
     count = "an unknown number" if images.images is None else f"{images.images:,}"
-    text = names.get(images.release or "", f"{count} images of an unknown release")
+    text = names.get(images.release or "", f"{count} images, not a known release of ImageNet")
     return ("images of the levels" if images.pool else f"{images.split} images of {images.domain}"), text
 
 

@@ -44,7 +44,7 @@ def plan_own(
     data = RunData(
         title=features_title(pair.backbone, pair.domain),
         scores=(),
-        domains=[Domain(pair.domain, pair.domain, concepts=concepts)],
+        domains=[Domain(pair.domain, "your data" if pair.domain == "yours" else pair.domain, concepts=concepts)],
         backbones=[Backbone(pair.backbone, "yours")],
         baseline=pair.backbone,
         told=said,

@@ -238,14 +238,14 @@ def run_prepared(
     left = len(missing(jobs, results))
     waiting = found.recorded == "begun" and len(missing(found.jobs, results)) == len(found.jobs) > 0
     if not waiting and found.recorded != "work":
-        _record(found, out)
+        _record(found, out, told)
     if left:
         same = plan is not None and plan.jobs_left == left
         seconds = plan.probing if plan and same else found.seconds(jobs, results, means)
         told.started(left, len(jobs), seconds)
     for _ in told.track(found.work(jobs, results, means), "jobs done", left):
         if waiting:
-            _record(found, out)
+            _record(found, out, told)
             waiting = False
     if part != WHOLE and not (out / RUN).is_file():
         raise OtherPartsError(f"part {part[0]} of {part[1]} has done its share, but the others have no results yet")
@@ -254,10 +254,13 @@ def run_prepared(
     return read_run(out)
 
 
-def _record(found: Prepared[J], out: Path) -> None:
+def _record(found: Prepared[J], out: Path, told: Watch) -> None:
     with folder_lock(out):
         there = (out / RUN).is_file()
-        write = write_run if found.replaces and there and not _is_same(read_record(out)[0], found.run) else extend_run
+        other = found.replaces and there and not _is_same(read_record(out)[0], found.run)
+        if other:
+            told.tell(f"{out}: replaces a run of other features or another protocol; to keep both, use another folder")
+        write = write_run if other else extend_run
         write(out, found.run, [job_key(job) for job in found.jobs])
         found.write_beside(out)
 

@@ -188,6 +188,7 @@ def test_small_classes_and_empty_ones(tmp_path: Path) -> None:
     root = write_birds(tmp_path / "birds", {"train": 2, "test": 1})
     (root / "test/owl").mkdir()
     assert "no training images of owl; no test images of owl" in refusal(root)
+    assert "remove the class from all splits" in refusal(root)
     (root / "test/owl").rmdir()
     assert "has 2 training images, too few to hold out a fifth" in refusal(root)
 

@@ -8,13 +8,16 @@ import pytest
 from unseen.errors import UserError
 from unseen.features.store import write_store
 from unseen.images.datasets.registry import DATASETS
+from unseen.probes.many_shot import ERICSSON_2021
+from unseen.runs.notices import notice
 from unseen.studies.tasks.features import features_in, find_task_features
+from unseen.studies.tasks.study import task_run
 
 
-def store(folder: Path, split: str, backbone: str = "timm:x", rows: int = 20) -> None:
+def store(folder: Path, split: str, backbone: str = "timm:x", rows: int = 20, weights: str = "w") -> None:
     X = np.random.default_rng(0).normal(size=(rows, 4)).astype(np.float32)
     y = np.arange(rows) % 5
-    about = {"backbone": {"id": backbone}, "split": split, "key": f"{split}{backbone}"}
+    about = {"backbone": {"id": backbone, "weights": weights}, "split": split, "key": f"{split}{backbone}"}
     write_store(folder / f"{backbone.replace(':', '-')}-{split}", [(X, y)], list("abcde"), provenance=about)
 
 
@@ -36,6 +39,15 @@ def test_features_of_several_backbones_are_found(tmp_path: Path) -> None:
     assert "no all features of timm:y; extract them, or leave the data set out" in fault.sentence
     assert [each.backbone for each in features_in(tmp_path / "digits", DATASETS["digits"], ["timm:y"])] == ["timm:y"]
     assert features_in(tmp_path / "digits", DATASETS["digits"], ["timm:y", "timm:z"]) == []
+
+
+def test_a_network_with_random_weights_is_reported(tmp_path: Path) -> None:
+    for backbone, weights in (("timm:x", "random, seed 0"), ("timm:y", "x.a1_in1k")):
+        for split in ("train", "val", "test"):
+            store(tmp_path / "digits", split, backbone, weights=weights)
+    found = find_task_features(tmp_path, ["digits"], []).features
+    told = [each for each in task_run(found, ERICSSON_2021, top1={}).told if each.code == "random-weights"]
+    assert told == [notice("random-weights", backbone="timm:x")]
 
 
 def own(folder: Path, **labels: list[str]) -> None:

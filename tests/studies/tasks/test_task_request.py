@@ -38,6 +38,11 @@ def test_a_kind_decides_jobs_and_what_they_take(tmp_path: Path, monkeypatch: pyt
     task_plan._rate.cache_clear()
 
 
+def test_the_plan_counts_the_splits_that_exist(tmp_path: Path) -> None:
+    [part] = plan_study(TaskRequest(Found([_digits()], [])), tmp_path).parts
+    assert list(part) == ["data set", "backbone", "classes", "train", "val", "test", "metric", "extracted"]
+
+
 def test_a_data_set_names_its_kind() -> None:
     assert kind_of(DATASETS["digits"]) is KIND
     assert {dataset.kind for dataset in DATASETS.values()} == {"classification"}

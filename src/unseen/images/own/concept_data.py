@@ -182,7 +182,10 @@ def _built(
     file, where = description.file, str(description.path)
     if not unseen:
         raise UserError(f"{where}: no classes are left to build levels from: all classes of the images are seen")
-    named, taxonomy = _concepts(description, unseen)
+    try:
+        named, taxonomy = _concepts(description, unseen)
+    except UserError as error:
+        raise UserError(f"{error}; classes without a concept can be used in [domains] instead of levels") from None
     seen = [named.ids[name] for name in description.seen]
     above = taxonomy.above(taxonomy.index(seen))
     wider = [name for name in unseen if above[taxonomy.position[named.ids[name]]]]

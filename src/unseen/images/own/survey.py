@@ -147,6 +147,8 @@ def _empty_classes(
         if empty:
             word = f"{SPLIT_WORDS[split]} " if split in SPLIT_WORDS else ""
             problems.append(f"no {word}images of {names_of(empty)}")
+    if problems:
+        problems[-1] += "; every class needs images in each split: add some, or remove the class from all splits"
     return problems
 
 

@@ -42,6 +42,11 @@ class ConceptContext:
         """The data with one way of making levels."""
         return main_part(self.data)
 
+    @property
+    def has_levels(self) -> bool:
+        """Whether domains are levels of concepts, not a user's own features of some classes."""
+        return self.data.study != "probe"
+
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per score."""

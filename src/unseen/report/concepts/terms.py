@@ -12,11 +12,13 @@ def concept_terms(context: ConceptContext) -> list[tuple[str, str]]:
     terms = [
         ("Backbone", "A network without its classifier, which turns an image into features. Its weights stay fixed.")
     ]
+    if not context.has_levels:
+        terms.append(("Concept", "A class of the images."))
     if seen:
         terms.append(
             (f"Seen concepts ({seen.title})", "Concepts that backbones were trained on. All others are unseen.")
         )
-    if len(levels) > 1:
+    if len(levels) > 1 and context.has_levels:
         first, last = levels[0].title, levels[-1].title
         terms.append(
             (
@@ -30,7 +32,8 @@ def concept_terms(context: ConceptContext) -> list[tuple[str, str]]:
         terms.append(
             (
                 "Linear probe",
-                "A logistic regression trained on the frozen features of a backbone, separately for each level. Its "
+                "A logistic regression trained on the frozen features of a backbone"
+                f"{', separately for each level' if context.has_levels else ''}. Its "
                 "test accuracy shows how well a linear classifier can tell the concepts apart.",
             )
         )
@@ -41,11 +44,12 @@ def concept_terms(context: ConceptContext) -> list[tuple[str, str]]:
             ("Drop from seen", "Accuracy on a level minus accuracy on the seen concepts, in percentage points.")
         )
     if context.data.concept_intervals:
+        same = " of the same level" if context.has_levels else ""
         terms.append(
             (
                 "Interval over concepts",
-                "The range of values to expect with other concepts of the same level and other seeds: a 95% bootstrap "
-                "interval that draws both anew. A change is called clear if its interval excludes zero.",
+                f"The range of values to expect with other concepts{same} and other seeds: a 95% bootstrap interval "
+                "that draws both anew. A change is called clear if its interval excludes zero.",
             )
         )
     return terms

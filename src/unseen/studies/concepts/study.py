@@ -4,13 +4,14 @@ This module has its jobs and the record of its run.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unseen.backbones.backbone import RANDOM as RANDOM_WEIGHTS
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import published_as, trained_on
@@ -94,13 +95,14 @@ def study_run(
     names = list(places)
     first = {name: next(iter(places[name].values()))[0] for name in names}
     setup = study_setup(asked, first, splits)
+    backbones = [_backbone(name, place) for name, place in first.items()]
     return RunData(
         title="Concept generalization",
         scores=(),
         domains=_domains(asked),
-        backbones=[_backbone(name, place) for name, place in first.items()],
+        backbones=backbones,
         baseline=names[0],
-        told=[*dict.fromkeys([*notices, *_notices(asked, pairs)])],
+        told=[*dict.fromkeys([*notices, *random_notices(backbones), *_notices(asked, pairs)])],
         protocols=setup.protocols,
         levels=setup.levels,
         splits=splits,
@@ -150,6 +152,15 @@ def extraction_of(known: StoreAbout) -> Extraction | None:
     """The extraction of features, as far as they record it; None if they record nothing."""
     found = Extraction(known.backbone or BackboneAbout(), known.precision, known.fast, known.exif, known.decode)
     return None if found == Extraction() else found
+
+
+def random_notices(backbones: Iterable[ReportBackbone]) -> list[Notice]:
+    """Notices about untrained networks; their names in tables are those of the trained ones."""
+    return [
+        notice("random-weights", backbone=each.name)
+        for each in backbones
+        if each.features is not None and each.features.backbone.weights == RANDOM_WEIGHTS
+    ]
 
 
 def images_used(domains: Sequence[DomainImages], seen: str = SEEN) -> list[ImagesUsed]:

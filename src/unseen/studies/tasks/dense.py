@@ -34,7 +34,7 @@ from unseen.runs.parts import WHOLE, Part
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
-from unseen.studies.concepts.study import training_data
+from unseen.studies.concepts.study import random_notices, training_data
 from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.study import Cell, Plan, Prepared, Silent, Watch
 from unseen.studies.tasks.dense_estimate import job_seconds, size_of
@@ -200,24 +200,25 @@ class DenseRequest:
 
     def _run(self, data: Mapping[str, DenseData]) -> RunData:
         datasets = [each.opened.dataset for each in data.values()]
+        backbones = [
+            RunBackbone(
+                each.label,
+                "yours",
+                f"{_patch_spec(each).channels} features of each patch",
+                training_data=training_data(each.spec.id, BackboneAbout.of(each.spec)),
+                features=Extraction.by(each.spec, self._extraction),
+            )
+            for each in self.backbones
+        ]
         return RunData(
             title=TITLE,
             scores=(),
             domains=[
                 Domain(each.name, each.title, classes=len(each.classes), licence=each.licence) for each in datasets
             ],
-            backbones=[
-                RunBackbone(
-                    each.label,
-                    "yours",
-                    f"{_patch_spec(each).channels} features of each patch",
-                    training_data=training_data(each.spec.id, BackboneAbout.of(each.spec)),
-                    features=Extraction.by(each.spec, self._extraction),
-                )
-                for each in self.backbones
-            ],
+            backbones=backbones,
             baseline=self.backbones[0].label,
-            told=own_notices(datasets),
+            told=[*random_notices(backbones), *own_notices(datasets)],
             protocols=self.protocols,
             images=own_images(datasets),
             remarks=own_citations(datasets),

@@ -94,11 +94,12 @@ class TaskRequest:
     def _planned(
         self, plans: Sequence[DatasetPlan], notices: Sequence[Notice], out: Path, means: Means, free: int = 0
     ) -> Plan:
+        counted = [split for split in COUNTED if any(each.rows.get(split) for plan in plans for each in plan.features)]
         features, results = [each for plan in plans for each in plan.features], out / RESULTS
         jobs = task_jobs(features, self.protocol, self.own)
         return Plan(
             TITLE,
-            [_part(each, plan.done) for plan in plans for each in plan.features],
+            [_part(each, plan.done, counted) for plan in plans for each in plan.features],
             len(jobs),
             len(without_result(jobs, results)),
             units={"extracted": "share"},
@@ -136,10 +137,10 @@ def request_of_images(
     return TaskRequest(FromImages(opened, loaded, settings), protocol, top1)
 
 
-def _part(task: TaskFeatures, done: float) -> dict[str, Cell]:
-    """A row of the plan."""
+def _part(task: TaskFeatures, done: float, counted: Sequence[str]) -> dict[str, Cell]:
+    """A row of the plan, with the numbers of images of the splits `counted`."""
     metric = task.dataset.metric if task.dataset.test else "few-shot only"
-    counts: dict[str, Cell] = {title: task.rows.get(split, 0) for split, title in COUNTED.items()}
+    counts: dict[str, Cell] = {COUNTED[split]: task.rows.get(split, 0) for split in counted}
     named: dict[str, Cell] = {"data set": task.dataset.name, "backbone": task.backbone, "classes": task.classes}
     return {**named, **counts, "metric": metric, "extracted": done}
 

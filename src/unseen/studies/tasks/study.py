@@ -28,7 +28,7 @@ from unseen.runs.own_metric import OwnMetricTaskJob
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
 from unseen.runs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.studies.concepts.features import Place
-from unseen.studies.concepts.study import extraction_of, training_data
+from unseen.studies.concepts.study import extraction_of, random_notices, training_data
 from unseen.studies.features import read_about
 from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, scored_data
@@ -96,7 +96,9 @@ def task_run(
     licences = {each.domain: datasets[each.domain].licence for each in scored if is_of_dataset(each)}
     limits = {each.domain: each.limit for each in scored}
     backbones = {task.backbone: task for task in tasks}
-    said = [notice("temperature-on-test-data")] if protocol.temperature == "test-folds" else []
+    records = [_backbone(task, top1.get(name)) for name, task in backbones.items()]
+    said = random_notices(records)
+    said += [notice("temperature-on-test-data")] if protocol.temperature == "test-folds" else []
     said += [
         notice("other-size", backbone=name, size=task.size, published=PUBLISHED_SIZE)
         for name, task in backbones.items()
@@ -108,7 +110,7 @@ def task_run(
         domains=[
             Domain(name, title, limit=limits[name], licence=licences.get(name, "")) for name, title in titles.items()
         ],
-        backbones=[_backbone(task, top1.get(name)) for name, task in backbones.items()],
+        backbones=records,
         baseline=next(iter(backbones)),
         told=[*said, *missing, *own_notices(datasets.values())],
         protocols=[ProtocolUsed.of(PROBE, protocol), *own.protocols()],

@@ -12,7 +12,8 @@ def build(context: ConceptContext) -> Section | None:
         for domain in context.data.domains
         if domain.examples or domain.concepts
     ]
-    return Section("examples", "Concepts of each level", menu="Concepts", galleries=galleries) if galleries else None
+    title = "Concepts of each level" if context.has_levels else "Concepts"
+    return Section("examples", title, menu="Concepts", galleries=galleries) if galleries else None
 
 
 SECTION = PageSection("concepts", 210, build)

@@ -21,8 +21,11 @@ def build(context: ConceptContext) -> Section | None:
     drops = _drop_lines(context, chosen)
     off = [*([] if drops else ["drop"]), *(["relative"] if len(data.backbones) < 2 else [])]
     shots = sorted({row.shots for row in context.rows}, key=shots_order)
+    several = len(context.main.domains) > 1 and len(data.backbones) > 1  # else, no choice is shown
+    differences = " Choosing a baseline shows the differences from it." if several else ""
     return Section(
-        "levels", "Accuracy by level", menu="By level", legend=True,
+        "levels", "Accuracy by level" if context.has_levels else "Accuracy",
+        menu="By level" if context.has_levels else "", legend=True,
         choices=[
             Choice("What is shown", "mode", MODES, "drop" if drops else "absolute", off, buttons=True),
             Choice("Baseline", "baseline", [(b.name, b.name) for b in data.backbones], data.baseline),
@@ -30,7 +33,7 @@ def build(context: ConceptContext) -> Section | None:
             *row_choices(rows),
         ],
         figures=[_figure(context, chosen, drops)],
-        note=f"{error_bars(context)} Choosing a baseline shows the differences from it.",
+        note=f"{error_bars(context)}{differences}",
     )  # fmt: skip
 
 
@@ -53,7 +56,7 @@ def error_bars(context: ConceptContext) -> str:
         return f"{means}; {bars}. This run has no results per concept, so there are no intervals over concepts."
     sentences = [
         f"{means}; error bars are 95% bootstrap intervals over concepts{' and seeds' if several else ''}, which show "
-        "how much a value would vary with other concepts of the same level."
+        f"how much a value would vary with other concepts{' of the same level' if context.has_levels else ''}."
     ]
     if several and len(known) < len(rows):
         sentences.append(

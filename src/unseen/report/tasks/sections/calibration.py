@@ -60,7 +60,8 @@ def _calibration_sentences(page: TaskPage) -> Iterator[str]:
         if errors[ECE]:
             before, after = (100 * sum(of) / len(of) for of in errors.values())
             sets = f"data set{'s' if len(errors[ECE]) > 1 else ''}"
-            of = f"{len(errors[ECE])} other {sets}" if other else f"{len(errors[ECE])} of the paper's data sets"
+            whose = f"{sets} outside the paper" if other else "of the paper's data sets"
+            of = f"{len(errors[ECE])} {whose}"
             yield f"{name}: expected calibration error {before:.2f}% over {of}, {after:.2f}% after scaling."
     titles = {dataset.name: dataset.title for dataset in page.datasets}
     without = [f"{fit.backbone} on {titles[fit.dataset]}" for fit in page.fits if fit.unbounded]
