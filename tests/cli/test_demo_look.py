@@ -23,7 +23,7 @@ def test_looks_at_single_drawings(unseen: Callable[..., Any], tmp_path: Path, mo
     assert (row["backbone"], row["dataset"]) == ("demo:supervised", "drawings (1 image)")
     assert 0 < row["value"] < 1
     assert {"inversion-colour-red", "inversion-colour-green", "inversion-colour-blue"} < {*scores["setting"]}
-    assert "8 × 8 pixels, 8 apart" in (tmp_path / "look/report.html").read_text()
+    assert "masks of 8/8 pixels" in (tmp_path / "look/report.html").read_text()
 
 
 def test_is_of_the_demos_own_networks(unseen: Callable[..., Any], tmp_path: Path) -> None:

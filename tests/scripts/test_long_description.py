@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from unseen.version import __version__
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -39,3 +41,8 @@ def test_readme_has_no_dead_link_on_an_index(hook: ModuleType) -> None:
     assert re.search(r"\]\((?!https?:|#)", text) is None
     assert "<img" not in text
     assert len(re.findall(r"^## ", text, re.MULTILINE)) > 5
+
+
+def test_citations_have_the_version() -> None:
+    assert f"version = {{{__version__}}}," in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

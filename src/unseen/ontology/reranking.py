@@ -37,7 +37,7 @@ def text_vectors(
     """
     if get_measure(measure).uses != "vectors":
         if path:
-            raise UserError(f"--vectors is for {option} cosine, not {measure}")
+            raise UserError(f"--vectors needs {option} cosine, not {measure}")
         return None
     if path is None:
         raise UserError(f"{option} {measure} compares text: give a word-vector file with --vectors")

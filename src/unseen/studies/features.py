@@ -15,7 +15,7 @@ def read_about(store: Path) -> dict[str, Any]:
     """The description of a store; an unfinished store is an error."""
     about = about_finished(store)
     if about is None:
-        raise UserError(f"{store}: its extraction is not finished; run it again to continue")
+        raise UserError(f"{store}: its extraction is unfinished; run it again to continue")
     return about
 
 

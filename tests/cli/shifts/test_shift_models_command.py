@@ -67,7 +67,7 @@ def test_evaluate_refuses(sets: Path, tmp_path: Path) -> None:
     assert "no test set 'imagenet-q'; did you mean" in said
     (tmp_path / "empty").mkdir()
     said = refused("evaluate", "--backbone", "timm:x", "--sets", tmp_path / "empty", "--out", tmp_path / "out")
-    assert "no test set below it" in said
+    assert "contains no test set" in said
     assert not (tmp_path / "out").exists()
 
 

@@ -115,7 +115,9 @@ def _few(known: list[AxisPair]) -> list[str]:
     tried = [pair.without_one for pair in known if pair.without_one]
     turned = sum(low < 0 < high for low, high in tried)
     one = f": leaving out one changes the sign of {turned} of {len(tried)} correlations" if tried else ""
-    return [f"With {most} backbones, intervals are wide{one}. They describe these backbones, not models in general."]
+    return [
+        f"With {most} backbones, intervals are wide{one}. They hold for these backbones, not for models in general."
+    ]
 
 
 def _why_none(axes: Axes, across: list[AxisPair]) -> str:

@@ -1,15 +1,18 @@
 """What sections share that set a run beside the models of ImageNet-CoG (Sariyildiz et al. 2021)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from unseen.papers import cog_models, published
+from unseen.papers.concept_generalization import SEEN
 from unseen.papers.leaderboard import REFERENCE
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.section_parts import own_series
 from unseen.report.core.model import Figure, Series, Ticks
+from unseen.report.core.panels import y_range
 from unseen.runs.comparability_words import with_protocol
 from unseen.runs.data import Backbone, RunData
 
@@ -161,12 +164,16 @@ def few_shot_figures(
         relative.append(
             Figure(
                 f"{domain_title(domain)}, relative to {REFERENCE}", "Samples per concept",
-                # Differences on seen concepts are larger by far, so they have a y-axis of their own.
-                f"Minus {REFERENCE} (points)" if domain != "in1k" else f"Minus {REFERENCE}, seen concepts (points)",
+                f"Minus {REFERENCE} (points)",
                 _lines(backbones, _relative(others, base), _relative(own, base), places, "shots"), ticks, zero=True,
             )
         )  # fmt: skip
-    return [*absolute, *relative]
+    # Differences on seen concepts are much larger, so they have a y-range of their own.
+    own_range = [
+        replace(each, y_range=y_range([each])) if name == SEEN else each
+        for each, name in zip(relative, domains, strict=True)
+    ]
+    return [*absolute, *own_range]
 
 
 def domain_title(domain: str) -> str:

@@ -38,13 +38,23 @@ def ranking_chart(levels: Levels, ranking: Sequence[Concept] = ()) -> Figure:
     sizes = " or ".join(str(size) for size in sorted({len(levels[number]) for number in levels.numbers}))
     return Figure(
         title=f"Concept levels {levels.name}",
-        caption=f"{len(levels)} levels of {sizes} unseen concepts, by similarity to the seen ones",
+        caption=f"{len(levels)} levels of {sizes} unseen concepts; {_mean_similarities(levels)}.",
         x_label="rank of the unseen concept",
         y_label="similarity to the nearest seen concept",
         series=tuple(lines),
         bands=tuple(bands),
         x_range=(-0.005 * last, 1.005 * last),
     )
+
+
+def _mean_similarities(levels: Levels) -> str:
+    """The mean similarity to the seen concepts, from the first level to the last."""
+    means = [float(np.mean([concept.similarity or 0.0 for concept in levels[number]])) for number in levels.numbers]
+    if len(means) == 1:
+        return f"the mean similarity to the nearest seen concept is {means[0]:.2f}"
+    falls = "falls" if means[-1] < means[0] else "goes"
+    ends = f"from {means[0]:.2f} in L1 to {means[-1]:.2f} in L{len(means)}"
+    return f"the mean similarity to the nearest seen concept {falls} {ends}"
 
 
 def _describe(concept: Concept) -> str:
@@ -70,7 +80,7 @@ def images_chart(levels: Levels, cap: int = MAX_IMAGES) -> Figure:
         totals.append(_short(sum(counts)))
     return Figure(
         title=f"Images per concept in {levels.name}",
-        caption=f"At most {cap} images of each concept are used, in total {', '.join(totals)} in L1 to L{len(levels)}",
+        caption=f"At most {cap} images of each concept are used, in total {', '.join(totals)} in L1 to L{len(levels)}.",
         x_label="concepts of a level, most images first",
         y_label="images",
         series=tuple(lines),
@@ -106,7 +116,7 @@ def examples_chart(space: Space, concept: str, among: Sequence[str], measure: st
     )  # fmt: skip
     return Figure(
         title=f"Concepts by similarity to {name}",
-        caption=f"{len(rows):,} concepts, {get_measure(measure).title} similarity; examples at even steps",
+        caption=f"{len(rows):,} concepts, {get_measure(measure).title} similarity; examples at even steps.",
         x_label="rank (logarithmic)",
         y_label=f"{get_measure(measure).title} similarity",
         series=(line, marks),

@@ -215,7 +215,7 @@ def _one(folder: Path, stores: Sequence[Place], backbone: str, split: str) -> Pl
         )
     stopped = [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and about_finished(entry) is None]
     if stopped:
-        raise UserError(f"{stopped[0]}: its extraction was not finished; run it again to continue")
+        raise UserError(f"{stopped[0]}: its extraction is unfinished; run it again to continue")
     there = sorted({store.backbone for store in stores if store.backbone})
     hint = did_you_mean(backbone, there) or (f"; it has those of {', '.join(there)}" if there else "")
     raise UserError(f"{folder}: no {split} features of {backbone}{hint}")

@@ -64,7 +64,7 @@ def open_domains(
             rule=rule,
             splits=Splits.read(places.splits) if places.splits else None,
             on_missing=places.on_missing or "fail",
-            advice="--on-missing report goes on without them" if places.on_missing else "",
+            advice="--on-missing report skips them" if places.on_missing else "",
         )
         found |= {domain.name: domain for domain in drawn}
         if lost:

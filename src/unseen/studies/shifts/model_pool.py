@@ -1,9 +1,9 @@
 """A pool of models for a fit of effective robustness: trained on parts of two data sets, and on mixtures of them.
 
-Shi et al. (2023, appendix B.1) train on 5 to 50% of each of two data sets, and on mixtures, λ of the first with 1 − λ
-of the second, cut down likewise, so that accuracies spread over the plane of two ID test sets. Here any function
-trains; this module decides on what, counts what the models get right, and keeps the counts. Every model is a few jobs,
-one for each fold; a pool that was stopped goes on where it was.
+Shi et al. (2023, appendix B.1) train on 5 to 50% of each of two data sets, and on parts of mixtures, λ of the first
+with 1 − λ of the second, so that accuracies spread over the plane of two ID test sets. The training function is
+arbitrary; this module chooses the training images, counts correct predictions, and stores the counts. Every model has
+one job per fold, and an interrupted pool resumes.
 """
 
 import hashlib
@@ -26,9 +26,9 @@ from unseen.runs.means import Means
 from unseen.runs.results import read_result
 
 RATIOS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
-"""Parts of the training data, as in the paper."""
+"""Shares of the training data, as in the paper."""
 BOTH = "both"
-"""The group of models trained on a mixture."""
+"""The group of models that are trained on a mixture."""
 
 Images = NDArray[Any]
 Labels = NDArray[np.int64]
@@ -50,10 +50,10 @@ class Labelled:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Two training sets, and the test sets, by name, that models trained on them are scored on.
+    """Two training sets, and the test sets, by name, for models that are trained on them.
 
-    One fold is the ordinary case. With several, a model is trained anew on each, and what it gets right is added up:
-    where images are few, each can then test once.
+    Usually there is one fold. With several, a model is trained on each of them, and correct predictions are summed:
+    with few images, each image can then be used for testing once.
     """
 
     training: tuple[Labelled, Labelled]
@@ -62,14 +62,15 @@ class Fold:
 
 @dataclass(frozen=True)
 class Setup:
-    """What decides a model, but for the data.
+    """Everything that determines a model, except for the data.
 
     Attributes:
-        network: its architecture, as the function that trains calls it.
-        share: λ, the part of the first data set in a mixture; 1 is the first alone, 0 the second.
-        ratio: the part of that mixture that is trained on.
-        recipe: how it is trained: a frozen dataclass of numbers and texts, with a version of the function that trains.
-        seed: of the images drawn, and for the function that trains.
+        network: name of the architecture, for the training function.
+        share: λ, the share of the first data set in a mixture; 1 is only the first, 0 only the second.
+        ratio: the share of that mixture that is used for training.
+        recipe: how it is trained: a frozen dataclass of numbers and strings, including a version of the training
+            function.
+        seed: seed of the draw of images, and of the training function.
     """
 
     network: str
@@ -81,7 +82,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class PoolModel:
-    """A model under the name and group that the table gives it."""
+    """A model with its name and group in the table."""
 
     name: str
     group: str
@@ -112,11 +113,11 @@ def plan_pool(
     seed: int = 0,
     both: str = BOTH,
 ) -> list[PoolModel]:
-    """Every network on every mixture (see `Setup`) at every ratio.
+    """All combinations of network, mixture (see `Setup`) and ratio.
 
     Args:
-        names: of the two data sets, which are the groups of models trained on one of them.
-        both: the group of models trained on a mixture.
+        names: names of the two data sets, which are the groups of models that are trained on only one of them.
+        both: the group of models that are trained on a mixture.
     """
     for number in (*shares, *ratios):
         if not 0 <= number <= 1:
@@ -135,12 +136,12 @@ def plan_pool(
 
 
 def with_recipe(models: Sequence[PoolModel], recipe: Any, group: str) -> list[PoolModel]:
-    """The same models trained in another way, as a group of their own."""
+    """The same models with another recipe, as a separate group."""
     return [PoolModel(f"{model.name} {group}", group, replace(model.setup, recipe=recipe)) for model in models]
 
 
 def pool_jobs(models: Sequence[PoolModel], folds: Sequence[Fold]) -> list[PoolJob]:
-    """A job for each model and fold, model by model."""
+    """One job per model and fold, in the order of models."""
     names = [model.name for model in models]
     if len(set(names)) < len(names):
         raise UserError("two models of a pool have the same name")
@@ -151,25 +152,25 @@ def pool_jobs(models: Sequence[PoolModel], folds: Sequence[Fold]) -> list[PoolJo
 def run_pool(
     models: Sequence[PoolModel], folds: Sequence[Fold], folder: Path, train: Train, *, workers: int = 1
 ) -> Iterator[PoolJob]:
-    """Train what is missing, one result file a job in `folder`, and pass on each job as it is done.
+    """Run the missing jobs, with one result file per job in `folder`, and yield each job when it is done.
 
     Args:
-        train: makes a classifier from images and a job's setup; a function at module level. What it does is not part
-            of a job: where it changes, results stay unless the recipe says so too.
-        workers: processes; every one gets a copy of the data with each job, so that they suit small data.
+        train: makes a classifier from images and the setup of a job; a function at module level. Its code is not part
+            of a job: if it changes, results are kept unless the recipe changes too.
+        workers: number of processes; each gets a copy of the data with every job, so they are meant for small data.
     """
     work = OneByOne[PoolJob](partial(_train_and_test, folds, train))
     yield from execute(pool_jobs(models, folds), folder, work, choose_executor(Means(workers)))
 
 
 def mixture_rows(sizes: Sequence[int], setup: Setup, fold: int = 0) -> list[NDArray[np.int64]]:
-    """Which images of each set a model is trained on: λ·ratio of the first set and (1 − λ)·ratio of the second.
+    """The training images of a model in each set: λ·ratio of the first set and (1 − λ)·ratio of the second.
 
-    Each part is the beginning of an order of its set that depends on seed and fold alone, so a smaller ratio is part
-    of a larger one. A part that is wanted has at least one image.
+    Each part is the beginning of a permutation of its set that depends only on seed and fold, so a smaller ratio is a
+    subset of a larger one. A part with a positive share has at least one image.
 
     Args:
-        sizes: of the two sets, or of the first alone.
+        sizes: sizes of the two sets, or of the first alone.
     """
     parts = []
     for place, (size, share) in enumerate(zip(sizes, (setup.share, 1 - setup.share), strict=False)):
@@ -179,7 +180,7 @@ def mixture_rows(sizes: Sequence[int], setup: Setup, fold: int = 0) -> list[NDAr
 
 
 def draw_mixture(training: tuple[Labelled, Labelled], setup: Setup, fold: int = 0) -> Labelled:
-    """The images that a model is trained on, as `mixture_rows` draws them."""
+    """The training images of a model, as drawn by `mixture_rows`."""
     rows = mixture_rows([len(found) for found in training], setup, fold)
     parts = [found.rows(own) for found, own in zip(training, rows, strict=True)]
     images = np.concatenate([part.images for part in parts])
@@ -195,7 +196,7 @@ def _train_and_test(folds: Sequence[Fold], train: Train, job: PoolJob) -> dict[s
 
 
 def folds_hash(folds: Sequence[Fold]) -> str:
-    """SHA-256 over all images and labels, in order, with the names of the test sets."""
+    """SHA-256 of all images and labels, in order, with the names of the test sets."""
     digest = hashlib.sha256()
     for fold in folds:
         sets = {"first": fold.training[0], "second": fold.training[1], **fold.tests}
@@ -207,9 +208,9 @@ def folds_hash(folds: Sequence[Fold]) -> str:
 
 
 def write_pool(models: Sequence[PoolModel], folds: Sequence[Fold], folder: Path, table: Path) -> None:
-    """A CSV for `unseen shifts fit`: model, group, network, ratio, lambda, images, an accuracy for each test set.
+    """Write a CSV for `unseen shifts fit`: model, group, network, ratio, lambda, images, one accuracy per test set.
 
-    `images` is how many a model was trained on, the mean over folds; accuracies are fractions, over all folds.
+    `images` is the number of training images, averaged over folds; accuracies are fractions over all folds.
     """
     jobs = iter(pool_jobs(models, folds))
     rows = [_row(model, list(islice(jobs, len(folds))), folds, folder) for model in models]
@@ -217,7 +218,7 @@ def write_pool(models: Sequence[PoolModel], folds: Sequence[Fold], folder: Path,
 
 
 def images_tested(folds: Sequence[Fold]) -> dict[str, int]:
-    """Images of each test set, over all folds."""
+    """Number of images of each test set, over all folds."""
     return {name: sum(len(fold.tests[name]) for fold in folds) for name in folds[0].tests}
 
 

@@ -199,7 +199,7 @@ def open_sets(
         )
     chosen = () if root is None else get_sets(names) if names else sets_below(root)
     if root is not None and not chosen and not own:
-        raise UserError(f"{root}: no test set below it; see unseen ls shift-sets for where they are expected")
+        raise UserError(f"{root}: contains no test set; unseen ls shift-sets shows the expected folders")
     published = [open_set(each, root, partial=partial) for each in chosen if root is not None]
     return [*published, *(open_own(place, partial=partial) for place in own)]
 

@@ -38,7 +38,7 @@ function errorBars({ y, low, high, strong }, colour) {
 }
 
 function colourOf(series, look) {
-  if (typeof series.colour === "string") return series.colour;
+  if (typeof series.colour === "string") return levelColour(series.colour);
   return look.colours[series.colour] ?? look.soft;
 }
 

@@ -34,9 +34,19 @@ function currentLook() {
   };
 }
 
+function isDark() {
+  return (root.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
+}
+
+// A colour of a level, with white on dark pages, as `coloured` in parts.html.j2 has it.
+function levelColour(colour) {
+  if (!isDark()) return colour;
+  const channels = [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
+  return `rgb(${channels.map((value) => Math.round(0.6 * value + 0.4 * 255)).join(", ")})`;
+}
+
 function toggleTheme() {
-  const isDark = (root.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
-  root.dataset.theme = isDark ? "light" : "dark";
+  root.dataset.theme = isDark() ? "light" : "dark";
   draw();
 }
 

@@ -42,7 +42,7 @@ def build(page: TaskPage) -> Section | None:
                     )
                 )  # fmt: skip
     ticks = tuple((float(place), dataset.title) for place, dataset in enumerate(places))
-    figure = Figure("", "", "Test score (%)", series, ticks)
+    figure = Figure("", "", "Test score (%)", series, ticks, x_range=(-0.5, len(places) - 0.5))
     note = (
         "Scores are top-1 accuracy, mean per-class accuracy or 11-point mean average precision, as usual for each data "
         "set. Linear probe: logistic regression on unnormalized features, with the best of 45 ℓ2 constants on "
