@@ -60,6 +60,7 @@ def fit(
     accuracy above that fit.
     """
     from unseen.report.shifts.files import write_study
+    from unseen.report.shifts.findings import MOST_NAMED, extremes
     from unseen.studies.shifts.notes import notes
     from unseen.studies.shifts.study import ShiftSettings, study_shifts
 
@@ -72,8 +73,10 @@ def fit(
         seed=seed,
     )
     study = study_shifts(checked, settings)
-    write_study(study, out, source=table.name, fit_on=fit_on)
+    page = write_study(study, out, source=table.name, fit_on=fit_on)
     print_study(study)
+    for panel in page.panels[:MOST_NAMED]:
+        console().print(extremes(panel))
     told = [f"Accuracies were read as {checked.unit}.", *other_classes(sizes, checked), *notes(study)]
     for sentence in (*told, f"Report: {out / 'report.html'}"):
         note(sentence)

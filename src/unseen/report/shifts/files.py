@@ -28,8 +28,8 @@ MOST_SHOWN = 4000
 """Models on a page, over all OOD sets together: about 3 MB."""
 
 
-def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "") -> None:
-    """Write the files; `source` and `fit_on` are recorded in them."""
+def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "") -> ShiftPage:
+    """Write the files, and return the page; `source` and `fit_on` are recorded in them."""
     groups = group_scores(study)
     record = study_record(study, groups) | {"table": source, "fit_on": fit_on or None}
     page = study_page(study, source=source, fit_on=fit_on)
@@ -41,6 +41,7 @@ def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "
     header = ["id", "ood", "group", "in_fit", "models", "mean", "deviation", "mae"]
     write_table(folder / "groups.csv", header, map(_group_row, groups))
     write_shift_page(page, folder / "report.html")
+    return page
 
 
 def study_record(study: ShiftStudy, groups: Sequence[GroupScore]) -> dict[str, Any]:

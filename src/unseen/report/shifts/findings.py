@@ -14,7 +14,7 @@ def findings(page: ShiftPage) -> list[str]:
     """How well ID accuracy predicts OOD accuracy, and which models are above and below the prediction."""
     if not page.panels:
         return list(_best_accuracies(page))
-    sentences = [sentence for panel in page.panels[:MOST_NAMED] for sentence in (_fit(panel), _extremes(panel))]
+    sentences = [sentence for panel in page.panels[:MOST_NAMED] for sentence in (_fit(panel), extremes(panel))]
     if len(page.panels) > MOST_NAMED:
         sentences.append(f"The tables below have {len(page.panels) - MOST_NAMED} more OOD test sets.")
     return [*filter(None, sentences), *_groups(page)]
@@ -35,7 +35,7 @@ def _fit(panel: OodPanel) -> str:
     )
 
 
-def _extremes(panel: OodPanel) -> str:
+def extremes(panel: OodPanel) -> str:
     """The models with the highest and the lowest effective robustness, and whether these differ from 0."""
     if not panel.points:
         return ""

@@ -24,6 +24,7 @@ FitOn = str | Callable[["pd.DataFrame"], Any] | None
 GAPS = ("", "nan", "na", "<na>", "none")
 """Cells that mean a missing accuracy, in upper or lower case."""
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+MOST_LISTED = 12
 UNGROUPED = "all models"
 ON = "-on-"
 """Separator in the name of a column between its test set and its classes."""
@@ -99,12 +100,14 @@ def shift_table(
         model, group: columns of names and of groups.
         unit: unit of the accuracies; by default it is detected, and ambiguous numbers are refused.
     """
+    columns = [str(name) for name in table.columns]
+    if not ood_sets or not (id_sets or id_for):
+        raise UserError(f"a fit needs at least one ID test set and one OOD test set; {_listed(columns)}")
     id_columns = _id_columns(id_sets, ood_sets, id_for or {})
     wanted = dict.fromkeys([*(name for own in id_columns.values() for name in own), *ood_sets])
-    columns = [str(name) for name in table.columns]
     for name in (model, *([group] if group else []), *wanted):
         if name not in columns:
-            raise UserError(f"the table has no column '{name}'{did_you_mean(name, columns)}")
+            raise UserError(f"the table has no column '{name}'{did_you_mean(name, columns) or '; ' + _listed(columns)}")
     if len(set(columns)) < len(columns):
         raise UserError("a column name occurs twice in the table")
     models = _models([_text(cell) for cell in table[model]])
@@ -123,6 +126,12 @@ def shift_table(
     )
 
 
+def _listed(columns: Sequence[str]) -> str:
+    """The columns of a table, in words."""
+    more = f" and {len(columns) - MOST_LISTED} more" if len(columns) > MOST_LISTED else ""
+    return f"the columns of the table are {', '.join(columns[:MOST_LISTED])}{more}"
+
+
 def _id_columns(
     id_sets: Sequence[str], ood_sets: Sequence[str], id_for: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
@@ -134,9 +143,8 @@ def _id_columns(
         )
     found = {ood: tuple(id_for.get(ood, id_sets)) for ood in ood_sets}
     without = next((ood for ood, columns in found.items() if not columns), None)
-    if not found or without is not None:
-        where = f", and '{without}' has no ID test set" if without else ""
-        raise UserError(f"a fit needs at least one ID test set and one OOD test set{where}")
+    if without is not None:
+        raise UserError(f"'{without}' has no ID test set; a fit needs at least one")
     for columns in found.values():
         names = [*columns, *ood_sets]
         twice = next((name for name in names if names.count(name) > 1), None)
