@@ -9,7 +9,7 @@ from task_scores import task_score
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers import published
 from unseen.papers.transfer import imagenet_top1, published_task_scores
-from unseen.report.tasks.section_parts import percent_ticks
+from unseen.report.core.ticks import percent_ticks
 from unseen.report.tasks.sections.against_imagenet import build as imagenet_sections
 from unseen.runs.score import Score
 from unseen.studies.tasks.imagenet import against_imagenet
