@@ -131,7 +131,7 @@ def test_fine_tuning(tmp_path: Path, backbone: str) -> None:
         ({"images": "x", "datasets": "digits", "examples": 2}, "leave out examples"),
         ({"finetune": True, "backbone": "x", "datasets": "digits", "seed": -1}, "seed must be from 0 to"),
         ({"finetune": True, "backbone": "x", "datasets": "digits", "trials": 41}, "try 1 to 40 of them"),
-        ({"backbone": "x", "device": "gpu"}, "there is no device called gpu"),
+        ({"backbone": "x", "device": "gpu"}, "unknown device gpu"),
     ],
 )
 def test_mistakes(tmp_path: Path, asked: dict[str, Any], message: str) -> None:

@@ -383,7 +383,7 @@ def test_extract_goes_from_images_to_a_store_and_stops_there(unseen: Unseen, tmp
     assert "--part must be two numbers" in wrong.err
     nowhere = unseen("extract", "--backbone", f"{tmp_path / 'mine.py'}:make", *options[:-1], "gpu")
     assert nowhere.code == 2
-    assert "there is no device called gpu" in nowhere.err
+    assert "unknown device gpu" in nowhere.err
 
 
 def test_an_empty_file_is_not_told_as_an_interruption(unseen: Unseen, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
         (("--datasets", "digits", "--steps", 0), "take 1 to 5000 of them, not 0"),
         (("--datasets", "digits", "--images", "nowhere"), "nowhere: no such folder"),
         (("--datasets", "digits", "--device", "cuda:99"), "cuda:99"),
-        (("--datasets", "digits", "--device", "gpu"), "there is no device called gpu"),
+        (("--datasets", "digits", "--device", "gpu"), "unknown device gpu"),
         (("--datasets", "digits", "--seed", -1), "--seed"),
         (("--datasets", "digits", "--seed", 2**31), "--seed"),
         (("--datasets", "digits", "--workers", 0), "--workers must be at least 1"),

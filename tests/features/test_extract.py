@@ -409,7 +409,7 @@ def test_progress(ten: FileImages, tmp_path: Path) -> None:
         (Settings(part=(0, 2)), "part 0 of 2"),
         (Settings(batch=0), "at least one image"),
         (Settings(shard_rows=0), "at least one image"),
-        (Settings(workers=-1), "fewer workers than none"),
+        (Settings(workers=-1), "workers must not be negative"),
     ],
 )
 def test_settings_that_cannot_be(ten: FileImages, tmp_path: Path, settings: Settings, message: str) -> None:

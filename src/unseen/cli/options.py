@@ -200,8 +200,8 @@ FastOption = Annotated[
     bool,
     typer.Option(
         "--fast",
-        help="Faster preprocessing: decode JPEGs on the GPU if it has a decoder, otherwise resize with PyTorch. "
-        "Pixel values differ by about one grey level.",
+        help="Faster preprocessing: decode JPEGs on the GPU if it has a decoder, otherwise resize with PyTorch, "
+        "which changes pixels by one or two grey levels.",
         rich_help_panel=EXTRACTION,
     ),
 ]

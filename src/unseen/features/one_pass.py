@@ -23,12 +23,12 @@ from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
 
 SECONDS_BETWEEN_PARTS = 30.0
-"""How long an extraction computes before it writes what it has of a shard: the most that a kill loses."""
+"""Seconds after which the finished part of a shard is written: at most this much work is lost by a kill."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A backbone, its store, and the shards that the store lacks."""
+    """A backbone, its store, and the missing shards of the store."""
 
     backbone: Backbone
     store: Unfinished
@@ -41,10 +41,11 @@ class Task:
 
 @dataclass(eq=False)
 class _Shard:
-    """What was computed of a shard for one backbone; features stay on the device until the shard is complete.
+    """The features of a shard for one backbone; they stay on the device until the shard is complete.
 
     Attributes:
-        kept: how many of `parts` are on disk, and `stop` the place up to which they reach.
+        stop: the place up to which features are on disk.
+        kept: number of `parts` that are on disk.
     """
 
     task: Task
@@ -56,14 +57,14 @@ class _Shard:
 
     @classmethod
     def begun(cls, task: Task, number: int, start: int, device: torch.device) -> "_Shard":
-        """A shard of which the images before the place `start` are on disk."""
+        """A shard whose images before the place `start` are on disk."""
         found = [part.until(start) for part in task.store.parts(number) if part.start < start]
         damaged = {place: reason for part in found for place, reason in part.damaged.items()}
         rows = [torch.from_numpy(part.X).to(device) for part in found if len(part.X)]
         return cls(task, number, start, rows, damaged, len(rows))
 
     def keep(self, stop: int, settings: Settings) -> None:
-        """Write what was computed since the last time, of the images before the place `stop`."""
+        """Write the features computed since the last call, up to the place `stop`."""
         spec, dtype = self.task.backbone.spec, getattr(torch, settings.dtype)
         rows = torch.cat([torch.empty(0, spec.dimension), *(part.cpu() for part in self.parts[self.kept :])])
         damaged = {place: reason for place, reason in self.damaged.items() if place >= self.stop}
@@ -94,7 +95,7 @@ def one_pass(
     device: torch.device,
     watch: Callable[[Progress], None],
 ) -> None:
-    """Fill the shards that are missing; what was complete before an error stays, and nearly all before a kill."""
+    """Extract the missing shards. An error loses no complete shard, and a kill loses only the last seconds."""
     starts = _starts(tasks, plan)
     pieces = list(_pieces(tasks, plan, starts, settings.batch))
     total = sum(piece.stop - piece.start for piece in pieces)
@@ -127,7 +128,7 @@ def one_pass(
                     shard.parts.append(features(shard.task.backbone, pixels[shape], settings.precision))
             idle.stop()
             if piece.stop == plan.images(piece.shard).stop:
-                _wait(writing)  # so that no more than two shards are in memory
+                _wait(writing)  # at most two shards are in memory
                 writing = [writer.submit(shard.save, settings) for shard in open_shards]
                 kept = time.monotonic()
             elif time.monotonic() - kept >= SECONDS_BETWEEN_PARTS:
@@ -135,7 +136,7 @@ def one_pass(
                     shard.keep(piece.stop, settings)
                 kept = time.monotonic()
             done += piece.stop - piece.start
-            if done < total:  # the last is told below, with all waits counted
+            if done < total:  # the last one is reported below, with all waits counted
                 watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
         _wait(writing)
     idle.finish()
@@ -152,7 +153,7 @@ def _decoded(decoder: Decoder, settings: Settings, device: torch.device) -> Gene
 
 
 def _starts(tasks: Sequence[Task], plan: Plan) -> dict[int, int]:
-    """The first place of each shard that somebody lacks, without what all of them have parts of."""
+    """The first place of each missing shard, after the parts that every backbone has on disk."""
     starts: dict[int, int] = {}
     for shard in sorted(set[int]().union(*(task.shards for task in tasks))):
         reached = [
@@ -165,7 +166,7 @@ def _starts(tasks: Sequence[Task], plan: Plan) -> dict[int, int]:
 
 
 def _pieces(tasks: Sequence[Task], plan: Plan, starts: Mapping[int, int], batch: int) -> Iterator[Piece]:
-    """Batches of the shards that somebody lacks; none crosses shards, so that a shard is the same whoever makes it."""
+    """Batches of the missing shards. None crosses shards, so a shard does not depend on who extracts it."""
     for shard, first in starts.items():
         shapes = tuple(dict.fromkeys(task.geometry for task in tasks if shard in task.shards))
         stop = plan.images(shard).stop
@@ -174,7 +175,7 @@ def _pieces(tasks: Sequence[Task], plan: Plan, starts: Mapping[int, int], batch:
 
 
 def _timed(batches: Iterator[Batch]) -> Iterator[tuple[Batch, float]]:
-    """Batches, and how many seconds each was waited for."""
+    """Batches, with the seconds that each was waited for."""
     while True:
         asked = time.perf_counter()
         batch = next(batches, None)
@@ -184,7 +185,7 @@ def _timed(batches: Iterator[Batch]) -> Iterator[tuple[Batch, float]]:
 
 
 def _refuse(batch: Batch, source: ImageSource, plan: Plan, settings: Settings) -> None:
-    """End the pass where images cannot be read, or are damaged and must not be."""
+    """Raise an error if images cannot be read, or if they are damaged and this is not allowed."""
     if batch.unreadable:
         raise ImageError(batch.unreadable)
     damaged = {place: reason for losses in batch.damaged.values() for place, reason in losses.items()}

@@ -1,4 +1,4 @@
-"""How an extraction is done, and which of it decides the features."""
+"""Settings of an extraction, and those that determine the features."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,29 +11,29 @@ from unseen.images.decode import OnError
 if TYPE_CHECKING:
     import torch
 
-REVISION = 2  # of extraction itself: to be raised when the same settings come to give other numbers
+REVISION = 2  # of the extraction code: raise it when the same settings give other numbers
 Precision = Literal["half", "bfloat", "single"]
 Decode = Literal["cpu", "gpu"]
 Decoder = Literal["cpu", "gpu", "gpu-processors"]
-"""What a GPU without a decoder of JPEGs makes of them is not quite PIL's, and has a name of its own."""
+"""GPUs without a hardware JPEG decoder ("gpu-processors") do not give exactly PIL's pixels."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to extract.
+    """Settings of an extraction.
 
     Attributes:
-        precision: "half" computes with 16-bit floats where that is safe and keeps those; "bfloat" with bfloat16, which
-            has the range of 32 bits, and keeps 32; "single" with 32 exact bits.
-        workers: processes that decode; 0 for none but this.
-        shard_rows: images of a file of features.
-        on_error: whether a damaged image ends the extraction, or is left out and named in the store.
-        fast: resize by PyTorch; pixels differ by a grey level or two here and there.
-        exif: turn images as their EXIF orientation says.
-        decode: what decodes and resizes JPEGs. A GPU that has a decoder ("gpu") gives PIL's pixels, whatever `fast`
-            says, and one that has none ("gpu-processors") nearly those; what it does not decode, PIL does.
-        part: (k, n), to do the k-th of n parts of the shards and leave the rest to others.
-        compact: keep 16 bits whatever is computed with, as for patches, of which an image has hundreds.
+        precision: "half" computes in float16 under autocast and stores float16; "bfloat" computes in bfloat16, which
+            has the range of float32, and stores float32; "single" computes and stores float32.
+        workers: number of processes that decode images; 0 decodes in this process.
+        shard_rows: images per file of features.
+        on_error: "fail" ends the extraction at a damaged image; "report" skips it and lists it in the store.
+        fast: resize with PyTorch; some pixels differ from PIL's by one or two grey levels.
+        exif: rotate images by their EXIF orientation.
+        decode: where JPEGs are decoded and resized. A GPU with a hardware decoder ("gpu") gives PIL's pixels, one
+            without ("gpu-processors") nearly so. Files that it cannot decode are decoded by PIL.
+        part: (k, n) extracts the k-th of n parts of the shards.
+        compact: store float16 for any precision, as for patches, of which an image has hundreds.
     """
 
     device: str = "cpu"
@@ -50,15 +50,15 @@ class Settings:
 
     @property
     def dtype(self) -> Literal["float16", "float32"]:
-        """What features are kept as."""
+        """Dtype of the stored features."""
         return "float16" if self.precision == "half" or self.compact else "float32"
 
     def decides(self, spec: Spec, manifest_hash: str, split: str, images: str | None = None) -> dict[str, Any]:
-        """All that a store's bytes depend on, but for how a device rounds. Its hash is the key of the store.
+        """Everything that the bytes of a store depend on, except rounding by the device. Its hash is the store's key.
 
         Args:
-            images: `fingerprint` of those of the split, as a manifest has their names alone. Left out where it is None,
-                for comparing the rest.
+            images: `fingerprint` of the images of the split, since a manifest contains only their names; None leaves
+                it out, to compare the rest.
         """
         decides = {
             "revision": REVISION,
@@ -71,7 +71,7 @@ class Settings:
             "exif": self.exif,
             "shard_rows": self.shard_rows,
         }
-        # Only where it is not PIL, as keys from before there was a choice go on to hold.
+        # Left out for PIL, so that keys from before this choice existed stay valid.
         decoder = {} if self.decode == "cpu" else {"decode": self.decode}
         return decides | decoder | ({} if images is None else {"images": images})
 
@@ -88,10 +88,10 @@ def extraction_settings(
     decode: Decode | None = None,
     part: tuple[int, int] = (1, 1),
 ) -> Settings:
-    """How to extract: on a GPU and in half precision where there is one.
+    """Checked settings of an extraction: by default on a GPU in half precision if there is one.
 
     Args:
-        decode: None for a GPU where images are to be decoded fast and that has a decoder.
+        decode: by default the CPU, or with `fast` a GPU that has a hardware decoder.
     """
     decoder: Decoder = decode or "cpu"
     place = device or default_device().type
@@ -105,22 +105,22 @@ def extraction_settings(
             decoder = "gpu"
         elif decode == "gpu" and not why_not(there):
             decoder = "gpu-processors"
-    # Fast is a way of the CPU's: what a GPU does not decode is decoded exactly.
+    # Images that a GPU cannot decode are resized exactly, so `fast` concerns the CPU alone.
     settings = replace(settings, decode=decoder, fast=fast and decoder == "cpu")
     checked_device(settings)
     return settings
 
 
 def checked_device(settings: Settings) -> "torch.device":
-    """The device, if everything that the settings ask for can be."""
+    """The device of the settings; an error if it does not support them."""
     import torch
 
     try:
         device = torch.device(settings.device)
     except RuntimeError:
-        raise UserError(f"there is no device called {settings.device}; cpu, cuda and cuda:1 are some") from None
+        raise UserError(f"unknown device {settings.device}; use cpu, cuda or cuda:1, for example") from None
     if device.type == "cuda" and device.index not in {None, *range(torch.cuda.device_count())}:
-        raise UserError(f"device {settings.device}: this machine has {torch.cuda.device_count()} GPUs, from cuda:0")
+        raise UserError(f"device {settings.device}: this machine has {torch.cuda.device_count()} GPUs (cuda:0, …)")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise UserError(f"device {settings.device}: PyTorch finds no GPU on this machine")
     if settings.precision == "half" and device.type != "cuda":
@@ -133,12 +133,12 @@ def checked_device(settings: Settings) -> "torch.device":
             raise UserError(f"{reason}; decode on the CPU (--decode cpu)")
         if has_decoder(device) != (settings.decode == "gpu"):
             raise UserError(
-                "some GPUs of this extraction have a decoder of JPEGs and others have none, and their pixels differ; "
-                "use GPUs of one kind, or decode on the CPU (--decode cpu)"
+                "some GPUs of this extraction have a hardware JPEG decoder and others do not, and their pixels differ; "
+                "use GPUs of the same kind, or decode on the CPU (--decode cpu)"
             )
     part, parts = settings.part
     if not 1 <= part <= parts:
-        raise UserError(f"part {part} of {parts}: parts are counted from 1 to their number")
+        raise UserError(f"part {part} of {parts}: parts are numbered from 1 to {parts}")
     if min(settings.batch, settings.shard_rows) < 1 or settings.workers < 0:
-        raise UserError("a batch and a shard have at least one image, and there cannot be fewer workers than none")
+        raise UserError("batches and shards need at least one image, and the number of workers must not be negative")
     return device

@@ -1,8 +1,8 @@
-"""JPEGs decoded by a GPU, and resized there, while it computes features of those before.
+"""Decoding and resizing JPEGs on a GPU while it computes the features of earlier images.
 
-nvJPEG makes planes of luma and chroma, from which RGB is made as libjpeg does and squares as PIL does, in whole
-numbers. A GPU that has a decoder of JPEGs gives the bytes that PIL gives; one that decodes with its processors rounds
-otherwise, by a grey level here and there. What nvJPEG does not decode goes PIL's way, in its place.
+nvJPEG decodes files to planes of luma and chroma. These are converted to RGB as in libjpeg and resized as in PIL, in
+integer arithmetic. On GPUs with a hardware JPEG decoder the bytes equal PIL's; GPUs that decode with their processors
+round differently, and some pixels differ by one grey level. Files that nvJPEG cannot decode are decoded by PIL.
 """
 
 from collections import deque
@@ -28,21 +28,21 @@ from unseen.images.decode import decode
 from unseen.images.transform import Transform
 
 THREADS = 3
-"""One batch is in the GPU's decoder while colours and squares are made of the others."""
+"""One batch is in the hardware decoder while the others are converted and resized."""
 AHEAD = 5
-"""Batches that are decoded or under way while another is computed."""
+"""Batches that are being decoded, or are decoded already, while the features of another are computed."""
 TOGETHER = 8
-"""Pixels that the sides of a block are a multiple of."""
+"""The sides of a block are multiples of this many pixels."""
 
 
 @cache
 def decoder(device: torch.device) -> NvJpeg:
-    """The decoder of a device, which is made once."""
+    """The decoder of a device, created once."""
     return NvJpeg(device)
 
 
 def why_not(device: torch.device) -> str:
-    """What a device lacks to decode JPEGs; nothing if it can."""
+    """Why a device cannot decode JPEGs; empty if it can."""
     if device.type != "cuda":
         return f"images cannot be decoded on the device {device}, only on a GPU"
     try:
@@ -54,14 +54,14 @@ def why_not(device: torch.device) -> str:
 
 
 def has_decoder(device: torch.device) -> bool:
-    """Whether a GPU has a decoder of JPEGs."""
+    """Whether a GPU has a hardware JPEG decoder."""
     return not why_not(device) and decoder(_numbered(device)).hardware
 
 
 def decoded_there(
     batches: Generator[Batch, None, None], device: torch.device, *, exif: bool
 ) -> Generator[Batch, None, None]:
-    """Batches with all their pixels on the device, in order, decoded ahead by several threads."""
+    """Yield batches in order with all their pixels on the device; several threads decode ahead."""
     device = _numbered(device)
     with closing(batches), ExitStack() as stack:
         pools = [stack.enter_context(ThreadPoolExecutor(1)) for _ in range(THREADS)]
@@ -75,7 +75,7 @@ def decoded_there(
             while ahead:
                 yield ahead.popleft().result()
         finally:
-            for future in ahead:  # what nobody waits for any more
+            for future in ahead:  # if the caller stops early
                 future.cancel()
 
 
@@ -84,8 +84,9 @@ class _Group:
     """Files that are decoded into one block.
 
     Attributes:
-        rows: which of `Encoded.listed` they are.
-        luma: (n, h, w) bytes, and `chroma` (n, 2, h / v, w / u).
+        rows: their rows in `Encoded.listed`.
+        luma: (n, h, w) bytes.
+        chroma: (n, 2, h / v, w / u) bytes.
     """
 
     rows: list[int]
@@ -96,11 +97,11 @@ class _Group:
 
     @classmethod
     def of(cls, rows: list[int], sizes: list[Size], sampling: Sampling, device: torch.device) -> "_Group":
-        # Whole multiples, for which products are fastest.
+        # Matrix products are fastest for such sides.
         width, height = (-(-max(size[side] for size in sizes) // TOGETHER) * TOGETHER for side in (0, 1))
         luma = torch.empty(len(rows), height, width, dtype=torch.uint8, device=device)
         shape = len(rows), 2, height // sampling[1], width // sampling[0]
-        # Grey files leave chroma as it is: without colour.
+        # Grey files do not write chroma; 128 is no colour.
         return cls(rows, sizes, sampling, luma, torch.full(shape, 128, dtype=torch.uint8, device=device))
 
     def squares(self, transforms: Sequence[Transform]) -> list[Tensor]:
@@ -111,7 +112,7 @@ class _Group:
 
 @dataclass(frozen=True)
 class _There:
-    """Finishes batches on a device, one at a time."""
+    """Decodes and resizes one batch at a time on a device."""
 
     device: torch.device
     exif: bool
@@ -119,7 +120,7 @@ class _There:
 
     @cached_property
     def stream(self) -> "torch.cuda.Stream | None":
-        """Before the stream that computes: what is needed next is small, and must not wait for all that is queued."""
+        """A stream with priority over that of the backbone, so that short kernels do not wait for all queued ones."""
         return torch.cuda.Stream(self.device, priority=-1) if self.device.type == "cuda" else None  # type: ignore[no-untyped-call]
 
     def __call__(self, batch: Batch) -> Batch:
@@ -129,7 +130,7 @@ class _There:
         with torch.inference_mode(), torch.cuda.stream(stream) if stream else nullcontext():
             finished = self._finished(batch, batch.encoded)
             if stream:
-                stream.synchronize()  # so that nobody else has to wait for it
+                stream.synchronize()  # so that the pixels can be used on any stream
         return finished
 
     def _finished(self, batch: Batch, encoded: Encoded) -> Batch:
@@ -159,7 +160,7 @@ class _There:
         return Batch(batch.piece, pixels, {}, damaged)
 
     def _decode(self, files: Addresses, planes: Addresses) -> list[int]:
-        """Fill planes; which files could not be decoded, which is found by halves."""
+        """Fill the planes and return the files that cannot be decoded, which are found by bisection."""
         try:
             self.planes(files, planes)
         except UndecodableError:
@@ -173,7 +174,7 @@ class _There:
     def _here(
         self, file: bytes, place: int, shape: Transform, parts: list[Tensor], places: list[int], damaged: dict[int, str]
     ) -> None:
-        """Decode a file on the host."""
+        """Decode a file on the host, with PIL."""
         try:
             pixels = decode(file, shape, exif=self.exif)
         except UserError as error:
@@ -192,7 +193,7 @@ class _There:
 
 
 def _chunks(listed: NDArray[np.int64]) -> Iterator[list[int]]:
-    """Files that are decoded together, as they have no more than `PIXELS_AT_ONCE`."""
+    """Split files into chunks of at most `PIXELS_AT_ONCE` pixels."""
     chunk: list[int] = []
     pixels = 0
     for row, more in enumerate((listed[:, 3] * listed[:, 4]).tolist()):
@@ -206,7 +207,7 @@ def _chunks(listed: NDArray[np.int64]) -> Iterator[list[int]]:
 
 
 def _groups(listed: NDArray[np.int64], chunk: Sequence[int], device: torch.device) -> Iterator[_Group]:
-    """Files of one sampling and of similar sizes."""
+    """Groups of files with the same chroma sampling and similar sizes."""
     known = [(row, *listed[row, 3:].tolist()) for row in chunk]
     for sampling in dict.fromkeys((across, down) for *_, across, down in known):
         alike = [(row, (width, height)) for row, width, height, *each in known if tuple(each) == sampling]
@@ -215,7 +216,7 @@ def _groups(listed: NDArray[np.int64], chunk: Sequence[int], device: torch.devic
 
 
 def _numbered(device: torch.device) -> torch.device:
-    """The device with its number."""
+    """The device with its index."""
     if device.type != "cuda" or device.index is not None:
         return device
     return torch.device("cuda", torch.cuda.current_device())

@@ -1,8 +1,8 @@
-"""nvJPEG, NVIDIA's decoder of JPEGs, as far as it is needed: batches of files to planes of luma and chroma.
+"""Binding of nvJPEG, NVIDIA's JPEG decoder: batches of files to planes of luma and chroma.
 
-Planes, because pixels as nvJPEG makes them of planes are not libjpeg's: it repeats each number of chroma, which most
-files have at half the size, where libjpeg interpolates. The library comes with torchvision, with the package
-nvidia-nvjpeg and with CUDA itself.
+nvJPEG's own RGB output differs from libjpeg's: most files store chroma at half size, and nvJPEG repeats each value,
+where libjpeg interpolates. Planes can be converted as in libjpeg. The library is part of torchvision, of the package
+nvidia-nvjpeg and of CUDA.
 """
 
 import ctypes
@@ -22,32 +22,32 @@ from torch import Tensor
 
 
 class UndecodableError(RuntimeError):
-    """A file that nvJPEG does not decode, or one among several."""
+    """nvJPEG cannot decode a file, or one of several."""
 
 
 STATUS = {
     2: "invalid parameter",
     3: "bad JPEG",
-    4: "JPEG of a kind that is not supported",
-    5: "no memory",
+    4: "unsupported kind of JPEG",
+    5: "out of memory",
     6: "execution failed",
-    7: "this GPU lacks what was asked for",
+    7: "not supported by this GPU",
     10: "incomplete file",
 }
 NOT_OF_A_FILE = {1, 5, 7}
-"""What is wrong with the decoder or the memory; all else may be with a file."""
+"""Errors of the decoder or of memory; all others may be due to a file."""
 ON_PROCESSORS, ON_DECODER = 2, 3
 Addresses = NDArray[np.uint64]
 PLANES = 1
-"""What is written: luma and chroma, as the file has them."""
+"""Output format: luma and chroma as stored in the file."""
 
 
 class NvJpeg:
-    """A decoder on a device; one batch at a time.
+    """A decoder on a device, for one batch at a time.
 
     Attributes:
-        hardware: the GPU has a decoder of its own; otherwise its processors do the work, with another rounding, which
-            shows as a grey level here and there.
+        hardware: whether the GPU has a hardware decoder. Otherwise its processors decode and round differently, and
+            some pixels differ by one grey level.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -63,14 +63,14 @@ class NvJpeg:
             self.hardware = False
 
     def _create(self, backend: int) -> None:
-        """Make a decoder, and try it."""
+        """Create a decoder and test it."""
         with torch.cuda.device(self._device):
             _check(self._library.nvjpegCreateEx(backend, None, None, ctypes.c_uint(0), ctypes.byref(self._handle)))
             _check(self._library.nvjpegJpegStateCreate(self._handle, ctypes.byref(self._state)))
             self._try()
 
     def _try(self) -> None:
-        """Decode a file of one shade, and see whether it is that."""
+        """Decode an image of one colour and compare the result."""
         shade, file = Pil.new("RGB", (33, 17), (200, 90, 40)), io.BytesIO()
         shade.save(file, "JPEG", subsampling=2)
         content = torch.frombuffer(bytearray(file.getvalue()), dtype=torch.uint8)
@@ -81,17 +81,17 @@ class NvJpeg:
         expected = np.asarray(shade.convert("YCbCr"))[0, 0].tolist()
         gaps = [plane.int() - value for plane, value in zip((*luma, *chroma[0]), expected, strict=True)]
         if max(int(gap.abs().max()) for gap in gaps) > 2:
-            raise RuntimeError("it decodes a file of one shade as something else")
+            raise RuntimeError("it decodes a test image wrongly")
 
     def __call__(self, files: Addresses, planes: Addresses) -> None:
-        """Decode files on the device; done when it returns, and another thread may go on meanwhile.
+        """Decode files on the device and wait for the result. Other threads can run meanwhile.
 
         Args:
-            files: (n, 2) where each is on the host, and how many bytes it has.
-            planes: (n, 8) as `plane_addresses` gives them.
+            files: (n, 2) addresses on the host and lengths in bytes.
+            planes: (n, 8) addresses and strides from `plane_addresses`.
 
         Raises:
-            UndecodableError: any of them cannot be decoded.
+            UndecodableError: a file cannot be decoded.
             RuntimeError: the decoder or the memory fails.
         """
         addresses, lengths = (np.ascontiguousarray(files[:, column]) for column in (0, 1))
@@ -108,18 +108,16 @@ class NvJpeg:
                 planes.ctypes.data_as(ctypes.c_void_p),
                 ctypes.c_void_p(stream.cuda_stream),
             )
-            stream.synchronize()  # what it keeps for itself is used by the next batch, which may be another stream's
+            stream.synchronize()  # its buffers are used again by the next batch, maybe on another stream
         _check(status)
 
 
 def plane_addresses(luma: Tensor, chroma: Tensor) -> Addresses:
-    """(n, 8) where the planes of images in blocks begin, four of each, and the bytes from row to row of each plane.
-
-    This is how nvJPEG wants it (`nvjpegImage_t`).
+    """(n, 8): four addresses of planes per image and four strides in bytes, in the layout of `nvjpegImage_t`.
 
     Args:
         luma: (n, h, w) bytes.
-        chroma: (n, 2, h / v, w / u) bytes; a grey file leaves them as they are.
+        chroma: (n, 2, h / v, w / u) bytes; grey files do not write them.
     """
     table = np.zeros((len(luma), 8), dtype=np.uint64)
     images = np.arange(len(luma), dtype=np.uint64)
@@ -132,7 +130,7 @@ def plane_addresses(luma: Tensor, chroma: Tensor) -> Addresses:
 
 @cache
 def library() -> Path | str:
-    """nvJPEG's library, that of torchvision first, as it fits PyTorch; an OSError where there is none."""
+    """The nvJPEG library, preferably torchvision's, which fits PyTorch; an OSError if there is none."""
     found = next(_libraries(), None) or find_library("nvjpeg")
     if found is None:
         raise OSError("nvJPEG is not installed (it comes with torchvision, or by pip install nvidia-nvjpeg)")
