@@ -25,7 +25,7 @@ def test_damaged_images_are_counted_and_the_first_is_named(tmp_path: Path) -> No
 
 def test_a_store_that_is_not_finished_says_nothing(tmp_path: Path) -> None:
     assert about_finished(tmp_path) is None
-    with pytest.raises(UserError, match="not finished"):
+    with pytest.raises(UserError, match="unfinished"):
         read_about(tmp_path)
     (tmp_path / MANIFEST).write_text("{")
     with pytest.raises(UserError, match="damaged"):

@@ -35,31 +35,54 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
+def opened(browser: Any, data: RunData, path: Path, trouble: list[str], **options: Any) -> Any:
+    """Open a run's page; errors, dialogs and requests but for the page itself are noted as trouble."""
+    write_report(data, path)
+    context = browser.new_context(**options)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.on("console", lambda message: trouble.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    page.on("request", lambda request: request.url == path.as_uri() or trouble.append(f"request: {request.url}"))
+    page.goto(path.as_uri())
+    page.wait_for_selector("#figure-levels-0 .main-svg", state="attached")
+    return page
+
+
 @pytest.fixture
 def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
-    """Open a run's page. At the end of the test: no error, no dialog, and no request but for the page itself."""
-    contexts, trouble, allowed = [], list[str](), ["request: data:"]
+    """Open a run's page. At the end of the test there must be no trouble."""
+    pages, trouble, allowed = [], list[str](), ["request: data:"]
 
     def open_page(data: RunData, allow: str = "", **options: Any) -> Any:
         allowed.extend([allow] if allow else [])
-        path = tmp_path / "page.html"
-        write_report(data, path)
-        context = browser.new_context(**options)
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: trouble.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: request.url == path.as_uri() or trouble.append(f"request: {request.url}"))
-        page.goto(path.as_uri())
-        page.wait_for_selector("#figure-levels-0 .main-svg", state="attached")
-        return page
+        pages.append(opened(browser, data, tmp_path / "page.html", trouble, **options))
+        return pages[-1]
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.context.close()
     assert [line for line in trouble if not line.startswith(tuple(allowed))] == []
+
+
+@pytest.fixture(scope="module")
+def usual_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The page of the usual run, opened once: loading takes much longer than using it."""
+    trouble: list[str] = []
+    page = opened(browser, usual(), tmp_path_factory.mktemp("usual") / "page.html", trouble)
+    yield page
+    page.context.close()
+    assert [line for line in trouble if not line.startswith("request: data:")] == []
+
+
+@pytest.fixture
+def page(usual_page: Any) -> Any:
+    """The page of the usual run with its controls as they were when it was opened."""
+    for control, value in (("baseline", "alpha"), ("shots", "all"), ("metric", "top1")):
+        choose(usual_page, control, value)
+    usual_page.get_by_text("Drop from seen", exact=True).click()
+    return usual_page
 
 
 def lines(page: Any, plot: str = "#figure-levels-0") -> dict[str, list[float | None]]:
@@ -81,8 +104,8 @@ def column(page: Any, number: int) -> list[str]:
     return page.locator(f"#table-scores tbody tr:visible td:nth-child({number})").all_inner_texts()
 
 
-def test_it_starts_with_the_drop_from_seen(show: Show) -> None:
-    page = show(usual())
+def test_it_starts_with_the_drop_from_seen(usual_page: Any) -> None:
+    page = usual_page
     assert lines(page) == {"alpha": [0, -5, -10], "beta": [0, -1, -2], "gamma": [0, None, 1]}
     title = page.evaluate("document.getElementById('figure-levels-0').layout.yaxis.title.text")
     assert "minus that on seen (points)" in title
@@ -102,8 +125,7 @@ def test_error_bars_are_intervals_over_concepts_where_they_are_known(show: Show)
     assert bars(page, "alpha")[1:] == pytest.approx([100 * accuracy.high - 75, 1], abs=1e-3)
 
 
-def test_absolute_accuracies_have_a_hole_where_a_score_is_missing(show: Show) -> None:
-    page = show(usual())
+def test_absolute_accuracies_have_a_hole_where_a_score_is_missing(page: Any) -> None:
     page.get_by_text("Absolute", exact=True).click()
     assert lines(page) == {"alpha": [80, 75, 70], "beta": [60, 59, 58], "gamma": [30, None, 31]}
     assert bars(page, "alpha") == [1, 1, 1]
@@ -112,8 +134,7 @@ def test_absolute_accuracies_have_a_hole_where_a_score_is_missing(show: Show) ->
     assert layout["xaxis"]["ticktext"] == ["Seen", "L1", "L2"]
 
 
-def test_the_baseline_changes_the_plot(show: Show) -> None:
-    page = show(usual())
+def test_the_baseline_changes_the_plot(page: Any) -> None:
     choose(page, "baseline", "beta")
     assert page.locator("input[value=relative]").is_checked()
     assert lines(page) == {"alpha": [20, 16, 12], "beta": [0, 0, 0], "gamma": [-30, None, -27]}
@@ -122,8 +143,7 @@ def test_the_baseline_changes_the_plot(show: Show) -> None:
     assert lines(page)["alpha"] == [50, None, 39]
 
 
-def test_modes_shots_and_metric(show: Show) -> None:
-    page = show(usual())
+def test_modes_shots_and_metric(page: Any) -> None:
     page.get_by_text("Absolute", exact=True).click()
     choose(page, "shots", "4")
     assert lines(page)["alpha"] == [48, 45, 42]  # 0.4 + 0.05 × 4 of the whole
@@ -132,15 +152,13 @@ def test_modes_shots_and_metric(show: Show) -> None:
     assert page.locator("#few-shots select[data-choice=metric]").input_value() == "top5"
 
 
-def test_modes_answer_to_the_keyboard(show: Show) -> None:
-    page = show(usual())
+def test_modes_answer_to_the_keyboard(page: Any) -> None:
     page.locator("input[value=absolute]").focus()
     page.keyboard.press("ArrowRight")
     assert lines(page)["alpha"] == [0, 0, 0]
 
 
-def test_few_shot_curves_are_per_domain_on_one_scale(show: Show) -> None:
-    page = show(usual())
+def test_few_shot_curves_are_per_domain_on_one_scale(page: Any) -> None:
     assert page.locator("#few-shots figcaption span:first-child").all_inner_texts() == ["Seen", "L1", "L2"]
     plots = [f"#figure-few-shots-{place}" for place in range(3)]
     assert lines(page, plots[0]) == {"alpha": [36, 48, 80], "beta": [27, 36, 60], "gamma": [13.5, 18, 30]}
@@ -161,8 +179,7 @@ def test_the_legend_hides_and_shows(show: Show) -> None:
     assert lines(page) == {}
 
 
-def test_the_table_sorts_both_ways_and_rows_stay_whole(show: Show) -> None:
-    page = show(usual())
+def test_the_table_sorts_both_ways_and_rows_stay_whole(page: Any) -> None:
     rows = "#table-scores tbody tr"
     before = sorted(page.locator(rows).all_inner_texts())
     header = page.locator("#table-scores th", has_text="Mean")
@@ -252,8 +269,7 @@ def test_the_policy_stops_a_script_that_is_not_ours(show: Show) -> None:
     assert page.evaluate("[window.stopped.startsWith('script-src'), window.ran]") == [True, None]
 
 
-def test_plots_have_no_buttons_of_plotly_and_answer_to_arrow_keys(show: Show) -> None:
-    page = show(usual())
+def test_plots_have_no_buttons_of_plotly_and_answer_to_arrow_keys(page: Any) -> None:
     plot = page.locator("#figure-levels-0")
     plot.hover()
     assert page.locator(".modebar-btn").count() == 0  # one of them would send the data away

@@ -92,5 +92,5 @@ def test_a_detector_is_trained_scored_and_shown_and_the_record_says_that_a_vit_i
 def test_depths_have_no_such_protocol() -> None:
     asked = request("scenes-seen")
     depths = replace(asked.datasets[0], dataset=replace(asked.datasets[0].dataset, kind="depth"))
-    with pytest.raises(UserError, match="depths"):
+    with pytest.raises(UserError, match="depth"):
         _ = replace(asked, datasets=[depths]).protocols
