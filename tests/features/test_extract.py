@@ -404,7 +404,7 @@ def test_progress(ten: FileImages, tmp_path: Path) -> None:
     ("settings", "message"),
     [
         (Settings(precision="half"), "half precision needs a GPU"),
-        (Settings(device="gpu"), "no device called gpu"),
+        (Settings(device="gpu"), "unknown device gpu"),
         (Settings(part=(3, 2)), "part 3 of 2"),
         (Settings(part=(0, 2)), "part 0 of 2"),
         (Settings(batch=0), "at least one image"),
