@@ -53,17 +53,16 @@ def opened(browser: Any, data: RunData, path: Path, trouble: list[str], **option
 @pytest.fixture
 def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
     """Open a run's page. At the end of the test there must be no trouble."""
-    pages, trouble, allowed = [], list[str](), ["request: data:"]
+    pages, trouble = [], list[str]()
 
-    def open_page(data: RunData, allow: str = "", **options: Any) -> Any:
-        allowed.extend([allow] if allow else [])
+    def open_page(data: RunData, **options: Any) -> Any:
         pages.append(opened(browser, data, tmp_path / "page.html", trouble, **options))
         return pages[-1]
 
     yield open_page
     for page in pages:
         page.context.close()
-    assert [line for line in trouble if not line.startswith(tuple(allowed))] == []
+    assert [line for line in trouble if not line.startswith("request: data:")] == []
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,8 @@ def usual_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     page = opened(browser, usual(), tmp_path_factory.mktemp("usual") / "page.html", trouble)
     yield page
     page.context.close()
-    assert [line for line in trouble if not line.startswith("request: data:")] == []
+    allowed = ("request: data:", "request: blob:", "console: Executing inline script violates")
+    assert [line for line in trouble if not line.startswith(allowed)] == []
 
 
 @pytest.fixture
@@ -224,8 +224,7 @@ def test_the_rows_shown_are_copied_as_csv(show: Show) -> None:
     page.get_by_text("copied 48 rows").wait_for()
 
 
-def test_a_browser_without_a_clipboard_copies_a_selection(show: Show) -> None:
-    page = show(usual())
+def test_a_browser_without_a_clipboard_copies_a_selection(page: Any) -> None:
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
     page.locator("[data-copy=scores]").click()
     page.get_by_text("copied 48 rows").wait_for()
@@ -255,8 +254,7 @@ def test_hostile_names_stay_text(show: Show) -> None:
     assert set(column(page, 1)) == {IMAGE, SCRIPT, LINK}
 
 
-def test_the_policy_stops_a_script_that_is_not_ours(show: Show) -> None:
-    page = show(usual(), allow="console: Executing inline script violates")
+def test_the_policy_stops_a_script_that_is_not_ours(page: Any) -> None:
     page.evaluate(
         """() => {
             addEventListener("securitypolicyviolation", (event) => { window.stopped = event.effectiveDirective; });
@@ -294,9 +292,9 @@ def background(page: Any) -> int:
     return sum(int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(","))
 
 
-def test_dark_follows_the_system_and_the_button(show: Show) -> None:
+def test_dark_follows_the_system_and_the_button(page: Any) -> None:
     font = "document.getElementById('figure-levels-0').layout.font.color"
-    page = show(usual(), color_scheme="dark")
+    page.emulate_media(color_scheme="dark")
     assert background(page) < 150
     dark_ink = page.evaluate(font)
     page.locator("#theme").click()
@@ -323,8 +321,7 @@ def test_forty_backbones_on_ten_domains(show: Show) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-def test_tables_and_figures_are_saved_by_the_page_itself(show: Show) -> None:
-    page = show(usual(), allow="request: blob:", accept_downloads=True)
+def test_tables_and_figures_are_saved_by_the_page_itself(page: Any) -> None:
     with page.expect_download() as saved:
         page.locator("[data-csv=scores]").click()
     records = list(csv.DictReader(io.StringIO(saved.value.path().read_text())))
