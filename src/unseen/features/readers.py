@@ -52,7 +52,8 @@ def read_features(path: Path, *, again: bool = False, tell: Tell | None = None) 
     - a feature store (a folder),
     - `.npz` or `.safetensors` with `X` (n × d) and `y` (n), and optionally `classes` (names by label) and `ids`,
     - `.pth` with a dictionary of tensors `X` and `Y`, as written by the ImageNet-CoG code,
-    - `.npy` with X, beside a file with y: `X.npy` and `y.npy`, or `train_X.npy` (or `train.npy`) and `train_y.npy`.
+    - `.npy` with X, beside a file with y: `X.npy` and `y.npy`, `X_train.npy` and `y_train.npy`, or `train_X.npy` (or
+      `train.npy`) and `train_y.npy`.
 
     Labels may be any integers or strings: without `classes`, their sorted distinct values are the classes. Pickles
     inside are refused. A job is identified by the hash of its features, so all bytes are read and checked, but only
