@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from unseen.runs.executors import choose_executor
 from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.means import Means
 from unseen.runs.ray_cluster import Examined, Node, connect, refusal
+from unseen.runs.ray_local import is_loopback, listening, on_loopback, start_local
 from unseen.runs.results import RESULTS, missing
 from unseen.studies.probing import pair_from_features, plan, run
 
@@ -51,18 +53,19 @@ def cluster() -> Iterator[Any]:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # which nodes cannot import
 
     options = {"object_store_memory": STORE, "include_dashboard": False}
-    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **options})
-    try:
-        found.nodes = [found.add_node(num_cpus=1, object_store_memory=STORE) for _ in range(2)]
-        os.environ["RAY_ADDRESS"] = found.address
-        yield found
-    finally:
-        ray.shutdown()
-        found.shutdown()
-        os.environ.clear()
-        os.environ |= before
-        shutil.rmtree(place, ignore_errors=True)
-        gc.collect()  # warnings of sockets that Ray leaves open belong here
+    with on_loopback():
+        found = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **options})
+        try:
+            found.nodes = [found.add_node(num_cpus=1, object_store_memory=STORE) for _ in range(2)]
+            os.environ["RAY_ADDRESS"] = found.address
+            yield found
+        finally:
+            ray.shutdown()
+            found.shutdown()
+    os.environ.clear()
+    os.environ |= before
+    shutil.rmtree(place, ignore_errors=True)
+    gc.collect()  # warnings of sockets that Ray leaves open belong here
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,68 @@ NODE = Node("id", "10.0.0.7", 1, 0)
 def test_a_cluster_that_cannot_be_reached(address: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         connect(address, 1)
+
+
+@pytest.fixture
+def no_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Ray without a cluster, whatever else runs on this machine."""
+    import ray
+
+    start, place = ray.init, Path(tempfile.mkdtemp(prefix="r", dir="/tmp"))
+
+    def init(address: str, **options: Any) -> None:
+        if address == "auto":
+            raise ConnectionError
+        start(address, **options)
+
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setenv("RAY_TMPDIR", str(place))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+        shutil.rmtree(place, ignore_errors=True)
+        gc.collect()
+
+
+def test_other_machines_cannot_reach_a_cluster_that_is_started_here(no_cluster: Any) -> None:
+    before = dict(os.environ)
+    earlier = listening()
+    connect("", 2)
+    ports = listening() - earlier
+    assert {"gcs_server", "raylet"} < {name for name, *_ in ports}
+    assert len({name for name, *_ in ports}) >= 4  # this process and a worker too
+    assert [port for port in ports if not is_loopback(port[1])] == []
+    assert {name for name in os.environ if "CLUSTER" in name} == {name for name in before if "CLUSTER" in name}
+
+
+def test_a_cluster_that_others_could_reach_is_stopped(no_cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped, sockets = [], iter([set(), {("raylet", "::ffff:127.0.0.1", 1), ("raylet", "::", 2)}])
+    monkeypatch.setattr(no_cluster, "init", lambda **_: None)
+    monkeypatch.setattr(no_cluster, "get", lambda _: 1)
+    monkeypatch.setattr(no_cluster, "remote", lambda _: MagicMock())
+    monkeypatch.setattr(no_cluster, "shutdown", lambda: stopped.append(True))
+    monkeypatch.setattr("unseen.runs.ray_local.listening", lambda: next(sockets))
+    with pytest.raises(UserError, match="raylet listens on :::2"):
+        start_local()
+    assert stopped == [True]
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("::ffff:127.0.0.1", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("10.0.0.7", False),
+        ("::ffff:10.0.0.7", False),
+    ],
+)
+def test_loopback_addresses(host: str, local: bool) -> None:
+    assert is_loopback(host) is local
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

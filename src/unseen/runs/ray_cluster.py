@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError
+from unseen.runs.ray_local import start_local
 from unseen.runs.results import versions
 
 SECONDS_TO_ANSWER = 120.0
@@ -88,8 +89,7 @@ def connect(address: str, cpus: int) -> None:
         except ConnectionError as error:
             if given:
                 raise UserError(_unreachable(given, str(error).partition("\n")[0])) from None
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            ray.init(address="local", num_cpus=cpus, object_store_memory=STORE, include_dashboard=False, **options)
+            start_local(num_cpus=cpus, object_store_memory=STORE, include_dashboard=False, **options)
         except (RuntimeError, ValueError) as error:  # another version of Ray or Python, an invalid address
             raise UserError(f"Ray cluster {given}: {' '.join(str(error).split())}") from None
 
