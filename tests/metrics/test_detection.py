@@ -69,18 +69,24 @@ def test_coco_ap_is_that_of_pycocotools(seed: int) -> None:
 
 
 def plain_voc_ap(truth: list[Objects], found: list[Detections], number: int, limit: float) -> float:
-    """The rules of PASCAL VOC's development kit, one detection at a time, with its pixels that are counted from 1."""
+    """The rules of PASCAL VOC's development kit, one detection at a time, with its pixels that are counted from 1.
+
+    A detection that hits no object and lies in a crowd by more than the limit does not count.
+    """
     taken = [[False] * len(one) for one in truth]
     rows = [
         (round(float(one.scores[k]), 3), i, one.boxes[k])
         for i, one in enumerate(found) for k in range(len(one)) if one.classes[k] == number
     ]  # fmt: skip
     rows.sort(key=lambda row: -row[0])
-    positives = sum(int(c == number and not d) for one in truth for c, d in zip(one.classes, one.ignored, strict=True))
+    positives = sum(
+        int(one.classes[k] == number and not one.ignored[k] and not one.crowd[k])
+        for one in truth for k in range(len(one))
+    )  # fmt: skip
     tp = fp = 0
     curve = []
     for _, image, box in rows:
-        best, which = 0.0, None
+        best, which, crowded = 0.0, None, False
         one = truth[image]
         for j in range(len(one)):
             if one.classes[j] != number:
@@ -91,11 +97,14 @@ def plain_voc_ap(truth: list[Objects], found: list[Detections], number: int, lim
             h = min(a[3], b[3]) - max(a[1], b[1]) + 1
             if w <= 0 or h <= 0:
                 continue
-            areas = sum((of[2] - of[0] + 1) * (of[3] - of[1] + 1) for of in (a, b))
-            iou = w * h / (areas - w * h)
+            own, its = ((of[2] - of[0] + 1) * (of[3] - of[1] + 1) for of in (a, b))
+            if one.crowd[j]:
+                crowded = crowded or w * h / own > limit
+                continue
+            iou = w * h / (own + its - w * h)
             if iou > best:
                 best, which = iou, j
-        if best > limit and one.ignored[which]:
+        if (best > limit and one.ignored[which]) or (best <= limit and crowded):
             continue
         if best > limit and not taken[image][which]:
             taken[image][which] = True
@@ -109,13 +118,26 @@ def plain_voc_ap(truth: list[Objects], found: list[Detections], number: int, lim
 @pytest.mark.parametrize("seed", range(4))
 def test_voc_ap_follows_the_rules_one_by_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    truth, found = random_scene(rng, crowds=False)
-    truth = [Objects.of(one.boxes, one.classes, ignored=rng.random(len(one)) < 0.2) for one in truth]
+    truth, found = random_scene(rng)
+    truth = [
+        Objects.of(one.boxes, one.classes, ignored=rng.random(len(one)) < 0.2, crowd=one.crowd) for one in truth
+    ]
     expected = [[plain_voc_ap(truth, found, c, limit) for limit in THRESHOLDS] for c in range(3)]
     scores = voc_scores(truth, found, 3)
     assert scores.by_class == pytest.approx([np.mean(row) for row in expected], abs=1e-12)
     assert scores.ap50 == pytest.approx(np.mean([row[0] for row in expected]), abs=1e-12)
     assert scores.ap75 == pytest.approx(np.mean([row[5] for row in expected]), abs=1e-12)
+
+
+def test_a_crowd_is_neither_found_nor_missed() -> None:
+    truth = [Objects.of([[0, 0, 10, 10], [20, 20, 60, 60]], [0, 0], crowd=[False, True])]
+    hit, inside, across = [0, 0, 10, 10], [30, 30, 40, 40], [50, 50, 90, 60]
+    for boxes, expected in ([hit], 1.0), ([inside, hit], 1.0), ([truth[0].boxes[1], hit], 1.0), ([across, hit], 0.5):
+        found = [Detections.of(boxes, [0] * len(boxes), np.linspace(0.9, 0.1, len(boxes)))]
+        assert voc_scores(truth, found, 1).ap50 == pytest.approx(expected), boxes
+    # An object inside a crowd is still an object, and its detection a hit.
+    truth = [Objects.of([[0, 0, 10, 10], [0, 0, 60, 60]], [0, 0], crowd=[False, True])]
+    assert voc_scores(truth, [Detections.of([hit], [0], [1.0])], 1).ap == pytest.approx(1.0)
 
 
 def test_voc_ap_by_hand() -> None:

@@ -52,3 +52,10 @@ def overlaps(first: Floats, second: Floats) -> Floats:
     union = areas[0][:, None] + areas[1][None, :] - shared
     ratios: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
     return ratios
+
+
+def inside(first: Floats, second: Floats) -> Floats:
+    """(n, m) share of the area of each first box that lies in each second one; arguments as in `intersections`."""
+    areas = np.prod(first[:, 2:] - first[:, :2], axis=1)
+    shares: Floats = intersections(first, second) / np.maximum(areas, 1e-300)[:, None]
+    return shares

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.images.dense.labels import Objects
-from unseen.metrics.boxes import Bools, Detections, Floats, intersections, overlaps
+from unseen.metrics.boxes import Bools, Detections, Floats, inside, overlaps
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """Thresholds on intersection over union: 0.50, 0.55 … 0.95."""
@@ -38,7 +38,8 @@ def voc_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: i
 
     A detection is assigned to the object it overlaps most. It is a hit if the overlap is strictly above the threshold
     and no detection with a higher score has hit the object; detections of ignored (`difficult`) objects do not count.
-    The +1 in the widths and heights of VOC's own code is already in the edges of boxes. Scores are rounded to three
+    PASCAL VOC has no crowds; here, a detection that overlaps no object enough does not count either if the share of its
+    area that lies in a crowd is above the threshold. The +1 in the widths and heights of VOC's own code is already in the edges of boxes. Scores are rounded to three
     decimals, with ties in the given order.
     """
     _check(truth, found)
@@ -52,29 +53,40 @@ def _voc_class(truth: Sequence[Objects], detections: Sequence[Detections], numbe
     if not objects:
         return None
     scores, best, place, ignored = list[Floats](), list[Floats](), list[NDArray[np.int64]](), list[Bools]()
-    before = 0
+    crowded, before = list[Floats](), 0
     for true, detected in zip(truth, detections, strict=True):
-        mine, own = true.classes == number, detected.classes == number
-        shared = overlaps(detected.boxes[own], true.boxes[mine])
+        mine, own = (true.classes == number) & ~true.crowd, detected.classes == number
+        boxes, crowds = detected.boxes[own], true.boxes[(true.classes == number) & true.crowd]
+        shared = overlaps(boxes, true.boxes[mine])
         scores.append(np.round(detected.scores[own], 3))
         # Without an object in the image, the overlap is 0 and the index is never used.
         nearest = shared.argmax(axis=1) if mine.any() else np.zeros(int(own.sum()), dtype=np.int64)
         best.append(shared.max(axis=1, initial=0.0))
         place.append(before + nearest)
         ignored.append(true.ignored[mine][nearest] if mine.any() else np.zeros(int(own.sum()), dtype=bool))
+        crowded.append(inside(boxes, crowds).max(axis=1, initial=0.0))
         before += int(mine.sum())
     order = np.argsort(-np.concatenate(scores), kind="stable")
-    overlap, where, skipped = np.concatenate(best)[order], np.concatenate(place)[order], np.concatenate(ignored)[order]
-    return np.array([_voc_precision(overlap > limit, where, skipped, objects) for limit in THRESHOLDS])
+    overlap, where, skipped, covered = (np.concatenate(part)[order] for part in (best, place, ignored, crowded))
+    return np.array(
+        [
+            _voc_precision(overlap > limit, where, np.where(overlap > limit, skipped, covered > limit), objects)
+            for limit in THRESHOLDS
+        ]
+    )
 
 
 def _voc_precision(close: Bools, place: NDArray[np.int64], ignored: Bools, objects: int) -> float:
-    """Average precision at eleven recalls, of detections sorted by score."""
+    """Average precision at eleven recalls, of detections sorted by score.
+
+    Args:
+        close: whether a detection overlaps the object at `place` enough.
+        ignored: whether it does not count, because of that object or because of a crowd.
+    """
     candidates = np.flatnonzero(close & ~ignored)
     hit = np.zeros(len(close), dtype=bool)
     hit[candidates[np.unique(place[candidates], return_index=True)[1]]] = True
-    counted = ~(close & ignored)
-    hits, detections = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
+    hits, detections = np.cumsum(hit[~ignored]), np.arange(1, int((~ignored).sum()) + 1)
     recall, precision = hits / objects, hits / detections
     return float(np.mean([precision[recall >= step / 10].max(initial=0.0) for step in range(11)]))
 
@@ -118,9 +130,7 @@ def _coco_match(true: Objects, mine: NDArray[np.intp], boxes: Floats) -> tuple[B
     mine = mine[np.argsort(out, kind="stable")]
     out, crowd = np.sort(out), true.crowd[mine]
     shared = overlaps(boxes, true.boxes[mine])
-    areas = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
-    inside = intersections(boxes, true.boxes[mine]) / np.maximum(areas, 1e-300)[:, None]
-    shared = np.where(crowd[None, :], inside, shared)
+    shared = np.where(crowd[None, :], inside(boxes, true.boxes[mine]), shared)
     limits = np.minimum(np.array(THRESHOLDS), 1 - 1e-10)
     taken = np.zeros((len(limits), len(mine)), dtype=bool)
     hit, skip = (np.zeros((len(limits), len(boxes)), dtype=bool) for _ in range(2))

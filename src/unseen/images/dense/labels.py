@@ -29,7 +29,7 @@ class Objects:
         boxes: (n, 4) left, top, right and bottom edges in pixels, so that right − left is the width. PASCAL VOC counts
             pixels from 1 and includes the last one: its (xmin, xmax) are the edges (xmin − 1, xmax).
         classes: (n,) class indices.
-        ignored: (n,) objects that count neither as hits nor as misses in scoring: VOC's `difficult` objects.
+        ignored: (n,) objects that count neither as hits nor as misses in scoring: VOC's `difficult` objects, and crowds.
         crowd: (n,) regions of many objects (COCO's `iscrowd`), in which any number of detections is ignored.
     """
 
@@ -44,7 +44,7 @@ class Objects:
         names = np.asarray(classes, dtype=np.int64).reshape(-1)
         none = np.zeros(len(names), dtype=bool)
         marks = [none if mark is None else np.asarray(mark, dtype=bool).reshape(-1) for mark in (ignored, crowd)]
-        return cls(np.asarray(boxes, dtype=np.float64).reshape(-1, 4), names, marks[0], marks[1])
+        return cls(np.asarray(boxes, dtype=np.float64).reshape(-1, 4), names, marks[0] | marks[1], marks[1])
 
     def __len__(self) -> int:
         return len(self.classes)
