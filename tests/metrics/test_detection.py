@@ -119,9 +119,7 @@ def plain_voc_ap(truth: list[Objects], found: list[Detections], number: int, lim
 def test_voc_ap_follows_the_rules_one_by_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
     truth, found = random_scene(rng)
-    truth = [
-        Objects.of(one.boxes, one.classes, ignored=rng.random(len(one)) < 0.2, crowd=one.crowd) for one in truth
-    ]
+    truth = [Objects.of(one.boxes, one.classes, ignored=rng.random(len(one)) < 0.2, crowd=one.crowd) for one in truth]
     expected = [[plain_voc_ap(truth, found, c, limit) for limit in THRESHOLDS] for c in range(3)]
     scores = voc_scores(truth, found, 3)
     assert scores.by_class == pytest.approx([np.mean(row) for row in expected], abs=1e-12)

@@ -156,13 +156,37 @@ def open_picture(image: bytes, where: str) -> "Picture":
     return picture
 
 
-def whole_pixels(image: Image, where: str) -> NDArray[np.uint8]:
-    """(h, w, 3) RGB pixels of an image at its original size; the error for a damaged one starts with `where`."""
+def orientation(image: Image) -> int:
+    """The EXIF orientation by which `decode` turns an image, from 1 (not at all) to 8.
+
+    PIL turns TIFF files when it reads them, so nothing remains to be turned. Damaged EXIF data give 1; `decode` refuses
+    such an image.
+    """
+    from PIL import ExifTags
+
+    if isinstance(image, np.ndarray):
+        return 1
+    try:
+        picture = _open(image)
+        number = 1 if picture.format == "TIFF" else picture.getexif().get(ExifTags.Base.Orientation, 1)
+    except Exception:  # EXIF data may be damaged in any way
+        return 1
+    return number if number in range(1, 9) else 1
+
+
+def whole_pixels(image: Image, where: str, *, exif: bool = False) -> NDArray[np.uint8]:
+    """(h, w, 3) RGB pixels of an image at its original size; the error for a damaged one starts with `where`.
+
+    Args:
+        exif: turn the image by its EXIF orientation.
+    """
+    from PIL import ImageOps
+
     if isinstance(image, np.ndarray):
         return image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
     picture = open_picture(image, where)
     try:
-        return np.array(_rgb(picture))
+        return np.array(_rgb(ImageOps.exif_transpose(picture) if exif else picture))
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
 

@@ -39,8 +39,8 @@ def voc_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: i
     A detection is assigned to the object it overlaps most. It is a hit if the overlap is strictly above the threshold
     and no detection with a higher score has hit the object; detections of ignored (`difficult`) objects do not count.
     PASCAL VOC has no crowds; here, a detection that overlaps no object enough does not count either if the share of its
-    area that lies in a crowd is above the threshold. The +1 in the widths and heights of VOC's own code is already in the edges of boxes. Scores are rounded to three
-    decimals, with ties in the given order.
+    area that lies in a crowd is above the threshold. The +1 in the widths and heights of VOC's own code is already in
+    the edges of boxes. Scores are rounded to three decimals, with ties in the given order.
     """
     _check(truth, found)
     tables = [_voc_class(truth, found, number) for number in range(classes)]

@@ -23,7 +23,7 @@ class ImageJob(Job):
 
     Attributes:
         spec: the backbone as it was loaded; changes of the preprocessing are in the protocol.
-        pictures: SHA-256 of the ids and the contents of all images.
+        pictures: SHA-256 of the ids and the contents of all images, and of whether they are turned.
         precision: as in `unseen.features.settings.Settings`.
     """
 

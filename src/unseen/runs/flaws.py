@@ -4,18 +4,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-FlawKind = Literal["damaged-images", "zero-rows"]
+FlawKind = Literal["damaged-images", "unused-labels", "zero-rows"]
 SHOWN = 3
 MOST_EXAMPLES = 100
 
 
 @dataclass(frozen=True)
 class Flaw:
-    """Damaged images, or rows of features that are all zeros.
+    """Damaged images, labels that cannot be used, or rows of features that are all zeros.
 
     Attributes:
-        kind: images that could not be decoded and were skipped; or rows that are all zeros. When rows are scaled to
-            length 1, such a row stays zero, as in the code of ImageNet-CoG.
+        kind: images that could not be decoded and were skipped; boxes or maps that are invalid or belong to no image;
+            or rows that are all zeros. When rows are scaled to length 1, such a row stays zero, as in the code of
+            ImageNet-CoG.
         place: the part of the domain: `training images` or `test images`, or the file or store of the rows.
         count: number of such images or rows, out of `total`.
         examples: the first of them: names of images with the error, or numbers of rows.
@@ -32,11 +33,14 @@ class Flaw:
     @property
     def text(self) -> str:
         """The flaw as a clause, without the domain and the backbone."""
-        between = "; " if self.kind == "damaged-images" else ", "
+        between = ", " if self.kind == "zero-rows" else "; "
         examples = between.join([*self.examples[:SHOWN], *(["…"] if self.count > SHOWN else [])])
         if self.kind == "damaged-images":
             skipped = "is damaged and was" if self.count == 1 else "are damaged and were"
             return f"{self.count:,} of {self.total:,} {self.place} {skipped} left out ({examples})"
+        if self.kind == "unused-labels":
+            was = "was" if self.count == 1 else "were"
+            return f"{self.count:,} of {self.total:,} labels of {self.place} {was} not used ({examples})"
         rows = "row" if self.count == 1 else "rows"
         are = "is all zeros and stays" if self.count == 1 else "are all zeros and stay"
         return f"{self.count:,} of {self.total:,} rows of {self.place} ({rows} {examples}) {are} zero when normalised"

@@ -64,6 +64,10 @@ SENTENCES = {
     ),
     "no-episodes": "{title}: no {settings} episodes, as it has {reason}.",
     "test-in-training": ("{title}: {images} of {of} test images are also training images, so its scores are too high."),
+    "untrained-classes": (
+        "{title}: test images show {count} classes that no training image shows ({classes}); they cannot be learned, "
+        "and their scores of 0 lower the mean."
+    ),
     "random-weights": "{backbone} has random weights: it was not trained.",
     "other-size": "{backbone} was given images of {size} pixels; the published models were given {published}.",
 }

@@ -1,17 +1,23 @@
 """Readers of data sets with boxes and maps, on small copies in their true form, and on damaged ones."""
 
+import shutil
+import struct
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from dense_trees import ade20k_tree, class_map, photograph, voc_segmentation_tree, voc_tree
+from dense_trees import OBJECT, ade20k_tree, class_map, photograph, voc_segmentation_tree, voc_tree
+from numpy.typing import NDArray
 from PIL import Image
 from scipy.io import savemat
 
 from unseen.errors import UserError
 from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
+from unseen.images.dense.label_survey import survey_labels
 from unseen.images.dense.labels import IGNORED, Objects
+from unseen.images.dense.map_files import read_indices
 from unseen.images.dense.sets import dense_datasets, get_dense_dataset, nyuv2
 
 
@@ -35,6 +41,15 @@ def test_the_counts_of_a_whole_copy_are_expected(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="16,551"):
         open_dense_dataset(get_dense_dataset("voc-detection"), tmp_path)
     assert len(open_dense_dataset(get_dense_dataset("voc-detection"), tmp_path, partial=True).manifest) == 5
+
+
+def test_voc_2007_alone_is_an_incomplete_copy(tmp_path: Path) -> None:
+    shutil.rmtree(voc_tree(tmp_path) / "VOCdevkit/VOC2012")
+    with pytest.raises(UserError, match=r"2 training images where 16,551 are expected; .*VOCtrainval_11-May-2012"):
+        open_dense_dataset(get_dense_dataset("voc-detection"), tmp_path)
+    found = open_dense_dataset(get_dense_dataset("voc-detection"), tmp_path, partial=True)
+    assert [*found.manifest.splits] == ["train", "train", "test"]
+    assert len(found.labels(2)) == 2
 
 
 @pytest.mark.parametrize(
@@ -109,6 +124,60 @@ def test_labels_beyond_the_classes_and_maps_of_another_size_are_named(tmp_path: 
     place.write_bytes(place.read_bytes()[:100])
     with pytest.raises(UserError, match="damaged image"):
         opened("ade20k", tmp_path).labels(0)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("palette", [False, True])
+def test_maps_have_the_numbers_of_their_files(tmp_path: Path, bits: int, palette: bool) -> None:
+    """PNG files written byte by byte, since PIL changes numbers as it writes and reads them."""
+    if palette and bits == 16:
+        pytest.skip("PNG has no such palettes")
+    values = np.random.default_rng(0).integers(0, min(2**bits, 256), (5, 7)).astype(np.uint8)
+    values[0, 0] = min(2**bits, 256) - 1
+    png(tmp_path / "map.png", values, bits, palette=palette)
+    assert np.array_equal(read_indices(tmp_path / "map.png"), values)
+
+
+def png(path: Path, values: NDArray[np.uint8], bits: int, *, palette: bool) -> None:
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+    rows = []
+    for row in values:
+        text = "".join(f"{value:0{bits}b}" for value in row)
+        text += "0" * (-len(text) % 8)
+        rows.append(b"\0" + int(text, 2).to_bytes(len(text) // 8, "big"))
+    height, width = values.shape
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, 3 if palette else 0, 0, 0, 0))
+        + (chunk(b"PLTE", bytes(3 * min(2**bits, 256))) if palette else b"")
+        + chunk(b"IDAT", zlib.compress(b"".join(rows)))
+        + chunk(b"IEND", b"")
+    )
+
+
+def test_maps_that_would_lose_their_numbers_are_refused(tmp_path: Path) -> None:
+    Image.fromarray(np.zeros((4, 4), dtype=np.uint8)).save(tmp_path / "map.png", format="JPEG")
+    with pytest.raises(UserError, match="PNG"):
+        read_indices(tmp_path / "map.png")
+    Image.fromarray(np.full((4, 4), 300, dtype=np.uint16)).save(tmp_path / "map.png")
+    with pytest.raises(UserError, match="300"):
+        read_indices(tmp_path / "map.png")
+
+
+def test_a_bad_box_is_left_out_and_the_others_of_its_image_are_used(tmp_path: Path) -> None:
+    path = voc_tree(tmp_path) / "VOCdevkit/VOC2007/Annotations/000001.xml"
+    text = path.read_text()
+    unicorn = OBJECT.format(name="unicorn", difficult=0, box=(1, 1, 10, 20))
+    flat, odd = (OBJECT.format(name="dog", difficult=0, box=box) for box in ((5, 5, 4, 9), ("x", 1, 10, 20)))
+    path.write_text(text.replace("</annotation>", f"{unicorn}{flat}{odd}</annotation>"))
+    found = opened("voc-detection", tmp_path)
+    objects = found.labels(0)
+    assert isinstance(objects, Objects)
+    assert objects.boxes.tolist() == [[0, 0, 10, 20], [10, 4, 40, 30]]
+    assert len(objects.left_out) == 3
+    assert [each.id for each in survey_labels(found).left_out["train"]] == ["VOC2007/JPEGImages/000001.jpg"] * 3
 
 
 def nyuv2_tree(root: Path, rooms: int = 3) -> Path:

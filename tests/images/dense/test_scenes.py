@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from unseen.images.dense.dense_dataset import open_dense_dataset, survey_labels
+from unseen.images.dense.dense_dataset import open_dense_dataset
+from unseen.images.dense.label_survey import survey_labels
 from unseen.images.dense.labels import Objects
 from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.dense.sets.scenes import scene_concepts, scenes

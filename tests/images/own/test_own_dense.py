@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 from own_trees import write_toml
 
 import unseen
+from unseen.cli.ls.own_dataset import show_own_dataset
 from unseen.errors import UserError
 from unseen.images.dense.coco import read_coco
 from unseen.images.dense.dense_dataset import OpenDenseDataset
+from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.images.dense.labels import Objects
-from unseen.images.own.dense import damaged_labels, label_counts, open_own_dense
+from unseen.images.own.dense import label_counts, open_own_dense, unusable_labels
 from unseen.images.own.description import describe
 from unseen.studies.tasks.dense_opened import asked_dense
+from unseen.studies.tasks.dense_work import label_flaws
 
 COCO: dict[str, Any] = {
     "images": [{"id": 7, "file_name": "a.jpg"}, {"id": 9, "file_name": "b.jpg"}],
@@ -66,8 +69,9 @@ def test_coco_boxes(tmp_path: Path) -> None:
     [
         ({"images": None}, "no list 'images'"),
         ({"annotations": [{"image_id": 9}]}, "no 'category_id'"),
-        ({"annotations": [{"image_id": 9, "category_id": 5, "bbox": [0, 0, 1, 1]}]}, "category 5"),
-        ({"annotations": [{"image_id": 9, "category_id": 1, "bbox": [0, 0, 1]}]}, "not four numbers"),
+        ({"annotations": [{"image_id": 5, "category_id": 1, "bbox": [0, 0, 1, 1]}]}, "none of its 1 annotations"),
+        ({"images": [{"id": 9, "file_name": "a.jpg"}, {"id": "9", "file_name": "b.jpg"}]}, "have the id 9"),
+        ({"categories": [{"id": 1, "name": "cup"}, {"id": 2, "name": "cup"}]}, "have the name cup"),
         ({"images": [{"id": 9, "file_name": "../b.jpg"}]}, "not an image below"),
         ({"images": [{"id": 9, "file_name": "z.jpg"}]}, r"1 of 3 image files are missing or empty: .*z\.jpg"),
         ({"images": [{"id": 9, "file_name": "ta.jpg"}]}, r"1 test image is in train too: test/ta\.jpg"),
@@ -96,6 +100,90 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, r
     place.write_text(json.dumps(record))
     with pytest.raises(UserError):
         read_coco({"train": place})
+
+
+def with_boxes(*changes: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A training file with a good box in each image, and further annotations."""
+    good = [{"id": n, "image_id": n, "category_id": 1, "bbox": [1, 2, 10, 5]} for n in (7, 9)]
+    return COCO | {"annotations": [*good, *({**good[0], "id": 70 + n} | each for n, each in enumerate(changes))]} | more
+
+
+def test_ids_may_be_numbers_in_one_list_and_text_in_the_other(tmp_path: Path) -> None:
+    found = opened(coco_folder(tmp_path, with_boxes({"image_id": "7", "category_id": "3"})))
+    assert label_counts(found)["train"] == {"cup": 1, "fork": 2}
+    assert unusable_labels(found) == []
+
+
+def test_boxes_that_cannot_be_used_are_named_and_the_others_are_used(tmp_path: Path) -> None:
+    boxes = [[0, 0, 1], [5, 5, 0, 3], [30, 2, 20, 3], [0, 0, float("nan"), 2], "abcd"]
+    record = with_boxes(*({"bbox": box} for box in boxes), {"category_id": 5}, {"image_id": 11}, {"image_id": "x"})
+    found = opened(coco_folder(tmp_path, record))
+    assert label_counts(found)["train"] == {"cup": 0, "fork": 2}
+    survey = survey_labels(found)
+    assert [each.id for each in survey.left_out["train"]] == ["train/a.jpg"] * 6
+    assert [len(found.unmatched[split]) for split in ("train", "test")] == [2, 0]
+    left_out, lost = unusable_labels(found)
+    assert left_out.startswith("6 boxes of training images left out: ")
+    assert lost.startswith("2 training annotations without an image: the annotation 76 of the image 11")
+    # An image without any usable box would pass for one without objects.
+    only_bad = opened(coco_folder(tmp_path / "bad", COCO | {"annotations": record["annotations"][1:3]}))
+    assert [each.id for each in survey_labels(only_bad).damaged["train"]] == ["train/a.jpg"]
+    assert [(flaw.kind, flaw.count, flaw.total) for flaw in label_flaws(found)] == [("unused-labels", 8, 10)]
+
+
+@pytest.mark.parametrize(
+    ("size", "reason"), [((80, 60), "80 × 60"), ((30, 40), "30 × 40"), ((40, 30), ""), ((0, 0), ""), ((None, 30), "")]
+)
+def test_boxes_of_an_image_of_another_size_are_not_used(
+    tmp_path: Path, size: tuple[int | None, int], reason: str
+) -> None:
+    images = [each | {"width": size[0], "height": size[1]} for each in COCO["images"]]
+    found = opened(coco_folder(tmp_path, with_boxes(images=images)))
+    said = [each.reason for each in survey_labels(found).damaged.get("train", ())]
+    assert len(said) == (2 if reason else 0)
+    assert all(reason in each for each in said)
+
+
+def test_what_cannot_be_trained_or_scored_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    nothing = opened(coco_folder(tmp_path / "a", COCO | {"annotations": []}))
+    with pytest.raises(UserError, match="no training image has a box"):
+        refuse_unscorable(nothing)
+    only_crowds = opened(coco_folder(tmp_path / "b", with_boxes()))  # those of the test images
+    with pytest.raises(UserError, match="no test image has a box"):
+        refuse_unscorable(only_crowds)
+    masks = mask_folder(tmp_path / "c")
+    refuse_unscorable(opened(masks))
+    with pytest.raises(UserError, match="1 training image .* where 2 are needed"):
+        refuse_unscorable(opened(masks), training=2)
+    class_map(masks / "masks/test/x.png", np.full((30, 40), 255, dtype=np.uint8))
+    with pytest.raises(UserError, match="no test image has a pixel with a class"):
+        refuse_unscorable(opened(masks))
+    class_map(masks / "masks/test/x.png", np.full((30, 40), 77, dtype=np.uint8))
+    with pytest.raises(UserError, match="77 is none of the 2"):
+        refuse_unscorable(opened(masks))
+
+
+def test_the_command_names_labels_that_are_not_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = coco_folder(tmp_path / "some", with_boxes({"image_id": 11}))
+    (whole / "test.json").write_text((whole / "test.json").read_text().replace('"iscrowd": 1', '"iscrowd": 0'))
+    show_own_dataset(whole, as_json=True)
+    assert json.loads(capsys.readouterr().out)["damaged"] == [
+        "1 training annotation without an image: the annotation 70 of the image 11"
+    ]
+    masks = mask_folder(tmp_path / "masks")
+    class_map(masks / "masks/train/y.png", np.zeros((30, 40), dtype=np.uint8))
+    show_own_dataset(masks, as_json=True)
+    lost, untrained = json.loads(capsys.readouterr().out)["damaged"]
+    assert lost.startswith("1 training map without an image: ")
+    assert untrained == "no training image shows yes, which test images show"
+    with pytest.raises(UserError, match="no training image has a box"):
+        show_own_dataset(coco_folder(tmp_path / "none", COCO | {"annotations": []}), as_json=True)
+
+
+def test_two_images_of_one_map_are_refused(tmp_path: Path) -> None:
+    photograph(mask_folder(tmp_path) / "images/train/x.png", 3)
+    with pytest.raises(UserError, match=r"x\.jpg and x\.png would have the same map"):
+        opened(tmp_path)
 
 
 def test_mask_folders(tmp_path: Path) -> None:
@@ -151,7 +239,7 @@ def test_depths_and_damaged_maps(tmp_path: Path) -> None:
     place = write_toml(tmp_path, f'name = "depths"\ntask = "depth"\n{TABLES}')
     found = opened(place)
     assert label_counts(found) == {}
-    assert [said.split(":")[0] for said in damaged_labels(found)] == [
+    assert [said.split(":")[0] for said in unusable_labels(found)] == [
         "1 training image with damaged labels",
         "1 test image with damaged labels",
     ]  # those are not of 16 bits

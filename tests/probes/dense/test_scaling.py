@@ -1,12 +1,21 @@
 """Images and maps at other sizes."""
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from unseen.images.transform import Transform
-from unseen.probes.dense.scaling import padded_batch, padded_codes, scaled_codes, scaled_image, scaled_size
+from unseen.probes.dense.scaling import (
+    detector_image,
+    padded_batch,
+    padded_codes,
+    scaled_codes,
+    scaled_image,
+    scaled_size,
+)
 
 
 @settings(max_examples=50, deadline=None)
@@ -33,6 +42,18 @@ def test_batches_are_padded_to_multiples_of_32() -> None:
     assert (codes[0] == 1).sum() == 5 * 4
 
 
+@pytest.mark.parametrize("stride", [1, 4, 8])
+@pytest.mark.parametrize("shape", [(450, 601), (37, 90), (96, 33), (1, 5)])
+def test_codes_are_padded_before_they_are_thinned(stride: int, shape: tuple[int, int]) -> None:
+    """As in the public code: the map is pasted into a picture of the padded size, which PIL makes smaller."""
+    codes = np.random.default_rng(0).integers(0, 200, shape).astype(np.int16)
+    size = (-(-shape[0] // 32) * 32, -(-shape[1] // 32) * 32)
+    whole = Image.new("I", size[::-1], -1)
+    whole.paste(Image.fromarray(codes.astype(np.int32)), (0, 0))
+    expected = np.array(whole.resize((size[1] // stride, size[0] // stride), Image.Resampling.NEAREST))
+    assert np.array_equal(padded_codes([codes], size, stride, -1)[0].numpy(), expected)
+
+
 def test_images_are_normalised_in_the_order_of_channels() -> None:
     pixels = np.zeros((4, 4, 3), dtype=np.uint8)
     pixels[..., 0] = 255
@@ -40,3 +61,4 @@ def test_images_are_normalised_in_the_order_of_channels() -> None:
     assert scaled_image(pixels, (2, 2), plain)[:, 0, 0].tolist() == [1, 0, 0]
     turned = Transform(size=4, resize=4, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 0.5), channels="BGR")
     assert scaled_image(pixels, (2, 2), turned)[:, 0, 0].tolist() == [0, 0, 2]
+    assert [detector_image(pixels, each)[:, 0, 0].tolist() for each in (plain, turned)] == [[1, 0, 0], [0, 0, 1]]

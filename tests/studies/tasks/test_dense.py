@@ -3,15 +3,21 @@
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from PIL import ExifTags, Image
 
 from unseen.backbones.load import load_backbone
 from unseen.errors import OtherPartsError, UserError
 from unseen.features.settings import Settings
 from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
+from unseen.images.dense.label_survey import survey_labels
 from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
+from unseen.images.own.dense import open_own_dense
+from unseen.images.own.description import describe
 from unseen.probes.patches.linear import PatchLinearProtocol
 from unseen.runs.data import RunData
 from unseen.runs.means import Means
@@ -85,6 +91,43 @@ def test_data_sets_of_the_same_images_share_their_features(tmp_path: Path) -> No
     values = {name: [s.value for s in data.scores if s.domain == name] for name in ("scenes-seen", "other-labels")}
     assert values["scenes-seen"] == values["other-labels"]
     assert [each.domain for each in data.features] == ["scenes-seen", "other-labels"]
+
+
+def test_labels_turn_with_their_images_and_are_then_another_job(tmp_path: Path) -> None:
+    """The same pictures, stored upright or turned with a tag: a probe with --exif gives the same scores."""
+    scenes, folders = some_scenes("scenes-seen"), {turn: tmp_path / str(turn) for turn in (1, 6)}
+    for turn, folder in folders.items():
+        exif = Image.Exif()
+        exif[ExifTags.Base.Orientation] = turn
+        for split, numbers in (("train", range(8)), ("test", range(100, 104))):
+            for kind in ("images", "masks"):
+                (folder / kind / split).mkdir(parents=True)
+            for number in numbers:
+                pixels, labels = scenes.pixels(number), np.asarray(scenes.labels(number))
+                if turn == 6:  # stored so that a quarter turn clockwise makes it upright
+                    pixels, labels = np.rot90(pixels), np.rot90(labels)
+                Image.fromarray(np.ascontiguousarray(pixels)).save(folder / f"images/{split}/{number}.png", exif=exif)
+                Image.fromarray(np.ascontiguousarray(labels)).save(folder / f"masks/{split}/{number}.png")
+        (folder / "classes.txt").write_text("\n".join(scenes.dataset.classes))
+    net = load_backbone("demo:supervised", size=56, patches=True)
+
+    def asked(turn: int, *, exif: bool) -> DenseRequest:
+        data = open_own_dense(describe(folders[turn]))
+        return DenseRequest([data], [net], Settings(workers=0, exif=exif), probes=("patch-context",))
+
+    found = {turn: run_study(asked(turn, exif=True), tmp_path / f"run-{turn}") for turn in (1, 6)}
+    assert [score.value for score in found[1].scores] == [score.value for score in found[6].scores]
+    digests = {exif: survey_labels(asked(6, exif=exif).datasets[0]).digest for exif in (False, True)}
+    assert digests[False] != digests[True] == survey_labels(asked(1, exif=False).datasets[0]).digest
+
+
+def test_a_data_set_that_cannot_be_scored_is_refused_before_anything_is_extracted(tmp_path: Path) -> None:
+    asked = request("scenes-seen")
+    ignored = np.full((112, 112), 255, dtype=np.uint8)
+    scenes = replace(asked.datasets[0], reader=SimpleNamespace(place=str, read=lambda _: ignored))
+    with pytest.raises(UserError, match="no training image has a pixel with a class"):
+        run_study(replace(asked, datasets=[scenes]), tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_cannot_be_probed_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import torch
 from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
+from unseen.images.dense.labels import Objects
 from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
 from unseen.probes.dense import train
@@ -87,6 +89,19 @@ def test_a_detector_is_trained_scored_and_shown_and_the_record_says_that_a_vit_i
     assert {score.protocol for score in found.scores} == {"ericsson-2021-detection-frozen-extended-short"}
     assert [each.code for each in found.told] == ["short-training", "simple-pyramid"]
     assert len(list((tmp_path / "pictures").rglob("*.png"))) == 2
+
+
+def test_only_trainings_whose_numbers_changed_are_other_jobs() -> None:
+    [maps], boxes = (request(name).jobs for name in ("scenes-seen", "scenes-seen-boxes"))
+    assert [job.revision for job in (maps, *boxes)] == [2, 1, 1]
+
+
+def test_a_data_set_that_cannot_be_scored_is_refused_before_training(tmp_path: Path) -> None:
+    asked = request("scenes-seen-boxes")
+    nothing = SimpleNamespace(place=str, read=lambda _: Objects.of([], []))
+    with pytest.raises(UserError, match="no training image has a box"):
+        run_study(replace(asked, datasets=[replace(asked.datasets[0], reader=nothing)]), tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_depths_have_no_such_protocol() -> None:

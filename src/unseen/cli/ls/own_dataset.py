@@ -8,6 +8,7 @@ from unseen.cli.output import console, print_json, print_table, track
 
 if TYPE_CHECKING:
     from unseen.images.datasets.open_dataset import OpenDataset
+    from unseen.images.dense.dense_dataset import OpenDenseDataset
     from unseen.images.own.survey import Survey
 
 MOST_CLASSES = 50
@@ -18,7 +19,9 @@ DECODED = 3
 
 def show_own_dataset(place: Path, *, as_json: bool) -> None:
     """Print the contents of a data set and problems with it; a data set that cannot be used is an error."""
-    from unseen.images.own.dense import damaged_labels, label_counts, survey_dense
+    from unseen.images.dense.dense_dataset import OpenDenseDataset
+    from unseen.images.dense.label_survey import refuse_unscorable
+    from unseen.images.own.dense import label_counts, survey_dense, unusable_labels
     from unseen.images.own.description import describe
     from unseen.images.own.survey import survey_dataset
 
@@ -29,7 +32,8 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
         counts, damaged = found.counts, _damaged(found.opened) if found.opened else []
     else:
         found = survey_dense(description, track)
-        counts, damaged = (label_counts(found.opened), damaged_labels(found.opened)) if found.opened else ({}, [])
+        counts, damaged = (label_counts(found.opened), unusable_labels(found.opened)) if found.opened else ({}, [])
+        damaged += _damaged(found.opened) if found.opened else []
     facts = _facts(found)
     if as_json:
         pairs = [{"first": each.first, "second": each.second, "pairs": each.pairs} for each in found.shared]
@@ -39,13 +43,17 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
         _print(facts, counts, "Boxes" if description.table.task == "detection" else "Images")
         for sentence in (*(each.sentence for each in found.shared), *damaged):
             console().print(f"{sentence}.")
-    found.checked()
+    dense, opened = description.table.task != "classification", found.checked()
+    if isinstance(opened, OpenDenseDataset):
+        refuse_unscorable(opened)
     if not as_json:
-        without = "The data set can be used without these images (--on-error report)."
+        without = (
+            "The rest can be used." if dense else "The data set can be used without these images (--on-error report)."
+        )
         console().print(without if damaged else "Files, labels and splits are valid, and a few decoded images as well.")
 
 
-def _damaged(opened: "OpenDataset") -> list[str]:
+def _damaged(opened: "OpenDataset | OpenDenseDataset") -> list[str]:
     """Sentences on images that cannot be decoded, of a few of each split; a split without any other is an error."""
     from unseen.errors import UserError, names_of
     from unseen.images.decode import whole_pixels

@@ -1,7 +1,8 @@
 """Images with boxes in COCO's JSON format, one file per split."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,14 @@ class CocoBoxes:
         images: `file_name` and split of each image.
         files: the annotation file of each image.
         objects: the objects of each image.
+        unmatched: split → annotations whose image is not in the file, in words.
     """
 
     classes: tuple[str, ...]
     images: tuple[tuple[str, str], ...]
     files: tuple[str, ...]
     objects: tuple[Objects, ...]
+    unmatched: Mapping[str, tuple[str, ...]]
 
     def place(self, number: int) -> str:
         return self.files[number]
@@ -34,9 +37,21 @@ class CocoBoxes:
     def read(self, number: int) -> Objects:
         return self.objects[number]
 
+    def chosen(self, numbers: Sequence[int]) -> "CocoBoxes":
+        """Only some of the images."""
+        return replace(
+            self,
+            images=tuple(self.images[number] for number in numbers),
+            files=tuple(self.files[number] for number in numbers),
+            objects=tuple(self.objects[number] for number in numbers),
+        )
+
 
 def read_coco(annotations: Mapping[str, Path]) -> CocoBoxes:
     """Read all images of the given files.
+
+    Ids are compared as text, so that the image 7 may be called "7" in its annotations. An annotation that cannot be
+    used is named: among `CocoBoxes.unmatched` if its image is not in the file, else in the `left_out` of its image.
 
     Args:
         annotations: `train` and `test` → the annotation file.
@@ -44,16 +59,28 @@ def read_coco(annotations: Mapping[str, Path]) -> CocoBoxes:
     tables = {split: _table(path) for split, path in annotations.items()}
     classes = _same_classes(tables, annotations)
     images, files, objects = list[tuple[str, str]](), list[str](), list[Objects]()
+    unmatched = dict[str, tuple[str, ...]]()
     for split, table in tables.items():
-        numbers = {each["id"]: number for number, each in enumerate(table["categories"])}
-        by_image: dict[Any, list[dict[str, Any]]] = {}
+        path = annotations[split]
+        numbers = {str(each["id"]): number for number, each in enumerate(table["categories"])}
+        by_image: dict[str, list[dict[str, Any]]] = {str(image["id"]): [] for image in table["images"]}
+        lost = list[str]()
         for each in table["annotations"]:
-            by_image.setdefault(each["image_id"], []).append(each)
+            if str(each["image_id"]) in by_image:
+                by_image[str(each["image_id"])].append(each)
+            else:
+                lost.append(f"the annotation {each.get('id', '')} of the image {each['image_id']!r}")
+        if lost and len(lost) == len(table["annotations"]):
+            raise UserError(
+                f"{path}: none of its {len(lost):,} annotations is of one of its {len(by_image):,} images; "
+                f"the first is {lost[0]}"
+            )
+        unmatched[split] = tuple(lost)
         for image in table["images"]:
             images.append((str(image["file_name"]), split))
-            files.append(f"{annotations[split]}, image {image['file_name']}")
-            objects.append(_objects(by_image.get(image["id"], ()), numbers, files[-1]))
-    return CocoBoxes(classes, tuple(images), tuple(files), tuple(objects))
+            files.append(f"{path}, image {image['file_name']}")
+            objects.append(_objects(image, by_image[str(image["id"])], numbers))
+    return CocoBoxes(classes, tuple(images), tuple(files), tuple(objects), unmatched)
 
 
 def _table(path: Path) -> dict[str, Any]:
@@ -72,6 +99,12 @@ def _table(path: Path) -> dict[str, Any]:
         wrong = next((each for each in ids if not isinstance(each, int | str)), None)
         if wrong is not None:
             raise UserError(f"{path}: an id in its {part} is {str(wrong)[:40]}; expected a number")
+        unique = {"images": ("id",), "categories": ("id", "name")}.get(part, ())
+        for key in unique:
+            counts = Counter(str(item[key]) for item in items)
+            twice = next((each for each, count in counts.items() if count > 1), None)
+            if twice is not None:
+                raise UserError(f"{path}: two of its {part} have the {key} {twice[:40]}")
     return record
 
 
@@ -84,16 +117,20 @@ def _same_classes(tables: Mapping[str, dict[str, Any]], files: Mapping[str, Path
     return names[first]
 
 
-def _objects(items: Sequence[Mapping[str, Any]], numbers: Mapping[Any, int], where: str) -> Objects:
-    boxes, classes, crowd = list[list[float]](), list[int](), list[bool]()
+def _objects(image: Mapping[str, Any], items: Sequence[Mapping[str, Any]], numbers: Mapping[str, int]) -> Objects:
+    boxes, classes, crowd, left_out = list[list[float]](), list[int](), list[bool](), list[str]()
     for item in items:
         try:
-            left, top, width, height = map(float, item["bbox"])
+            left, top, width, height = map(float, item["bbox"] if isinstance(item["bbox"], list) else ())
         except (TypeError, ValueError):
-            raise UserError(f"{where}: the box {item['bbox']!r} is not four numbers") from None
-        if item["category_id"] not in numbers:
-            raise UserError(f"{where}: an object of the category {item['category_id']!r}, which the file does not have")
+            left_out.append(f"the box {str(item['bbox'])[:80]} is not four numbers")
+            continue
+        if str(item["category_id"]) not in numbers:
+            left_out.append(f"a box of the category {item['category_id']!r}, which the file does not have")
+            continue
         boxes.append([left, top, left + width, top + height])
-        classes.append(numbers[item["category_id"]])
+        classes.append(numbers[str(item["category_id"])])
         crowd.append(bool(item.get("iscrowd", 0)))
-    return Objects.of(boxes, classes, crowd=crowd)
+    sides = [side for side in (image.get("width"), image.get("height")) if isinstance(side, int) and side > 0]
+    drawn_on = (sides[0], sides[1]) if len(sides) == 2 else None
+    return replace(Objects.of(boxes, classes, crowd=crowd), left_out=tuple(left_out), drawn_on=drawn_on)

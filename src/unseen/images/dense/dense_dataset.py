@@ -1,18 +1,18 @@
 """Metadata of a data set labelled with boxes or maps, and opening a copy of it."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.images.decode import Damaged, image_size
+from unseen.images.decode import image_size, orientation, whole_pixels
 from unseen.images.dense.labels import Kind, Labels, Objects, checked_map, checked_objects
+from unseen.images.dense.turned import STEPS, turned_labels
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 
@@ -38,12 +38,14 @@ class DenseListing:
     Attributes:
         parts: `train` or `test` for each image.
         missing: files that the data set's own lists name but the copy lacks.
+        unmatched: see `OpenDenseDataset`.
     """
 
     parts: Sequence[str]
     open: Callable[[], ImageSource]
     labels: LabelReader
     missing: Sequence[str] = ()
+    unmatched: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,12 +87,20 @@ class DenseDataset:
 
 @dataclass(frozen=True, eq=False)
 class OpenDenseDataset:
-    """A data set found on disk: its images, their splits and their labels."""
+    """A data set found on disk: its images, their splits and their labels.
+
+    Attributes:
+        exif: whether images are turned by their EXIF orientation, and their labels with them. Labels in files are for
+            the pixels as they are stored.
+        unmatched: split → annotations that belong to no image, in words.
+    """
 
     dataset: DenseDataset
     source: ImageSource
     manifest: Manifest
     reader: LabelReader
+    exif: bool = False
+    unmatched: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         images = ", ".join(f"{count:,} {split}" for split, count in Counter(self.manifest.splits).items())
@@ -100,52 +110,26 @@ class OpenDenseDataset:
         """Indices of the images of a split, in order."""
         return [number for number, part in enumerate(self.manifest.splits) if part == split]
 
+    def pixels(self, number: int) -> NDArray[np.uint8]:
+        """(h, w, 3) the whole image, turned as its labels are."""
+        return whole_pixels(self.source.read(number), self.source.entries[number].id, exif=self.exif)
+
     def labels(self, number: int) -> Labels:
         """The labels of an image, checked against its size and the classes; errors name the file."""
-        where = self.reader.place(number)
+        where, kind, classes = self.reader.place(number), self.dataset.kind, len(self.dataset.classes)
         labels = self.reader.read(number)
         try:
-            size = image_size(self.source.read(number))
+            image = self.source.read(number)
+            size, turn = image_size(image), orientation(image)
         except UserError as error:
             raise UserError(f"{self.source.entries[number].id}: {error}") from None
+        sideways = STEPS[turn][0]
+        checked: Labels
         if isinstance(labels, Objects):
-            wrong = labels.classes[(labels.classes < 0) | (labels.classes >= len(self.dataset.classes))]
-            if len(wrong):
-                raise UserError(f"{where}: the class {wrong[0]} is none of {len(self.dataset.classes)}")
-            return checked_objects(labels, size, where)
-        return checked_map(self.dataset.kind, labels, size, len(self.dataset.classes), where)
-
-
-@dataclass(frozen=True)
-class LabelSurvey:
-    """The result of one pass over all labels of a data set.
-
-    Attributes:
-        digest: SHA-256 of all labels (for damaged ones, of the error), so that changed labels are a different job.
-        damaged: split → images with unusable labels, and why.
-    """
-
-    digest: str
-    damaged: Mapping[str, Sequence[Damaged]]
-
-
-@lru_cache(maxsize=32)
-def survey_labels(opened: OpenDenseDataset) -> LabelSurvey:
-    """Read and check every label once; the result is cached, since a study needs it several times."""
-    digest, damaged = hashlib.sha256(), dict[str, list[Damaged]]()
-    for number, split in enumerate(opened.manifest.splits):
-        try:
-            labels = opened.labels(number)
-        except UserError as error:
-            digest.update(f"{number}: {str(error).removeprefix(opened.reader.place(number))}\n".encode())
-            damaged.setdefault(split, []).append(Damaged(opened.source.entries[number].id, str(error)))
-            continue
-        arrays = (
-            (labels.boxes, labels.classes, labels.ignored, labels.crowd) if isinstance(labels, Objects) else (labels,)
-        )
-        for array in arrays:
-            digest.update(f"{array.dtype} {array.shape}\n".encode() + np.ascontiguousarray(array).tobytes())
-    return LabelSurvey(digest.hexdigest(), damaged)
+            checked = checked_objects(labels, size, classes, where, sideways=sideways)
+        else:
+            checked = checked_map(kind, labels, size, classes, where, sideways=sideways)
+        return turned_labels(checked, kind, turn, size) if self.exif and turn > 1 else checked
 
 
 def open_dense_dataset(dataset: DenseDataset, root: Path | None, *, partial: bool = False) -> OpenDenseDataset:
@@ -160,7 +144,8 @@ def open_dense_dataset(dataset: DenseDataset, root: Path | None, *, partial: boo
     if fault and not partial:
         raise UserError(f"{dataset.name}: {place} is incomplete: {fault}; to get it: {dataset.get}")
     source = listing.open()
-    return OpenDenseDataset(dataset, source, Manifest(source.entries, list(listing.parts)), listing.labels)
+    manifest = Manifest(source.entries, list(listing.parts))
+    return OpenDenseDataset(dataset, source, manifest, listing.labels, unmatched=listing.unmatched)
 
 
 def _listing(dataset: DenseDataset, root: Path | None) -> tuple[DenseListing, Path]:

@@ -1,7 +1,9 @@
 """Labels of an image other than one class: boxes of objects, and maps with one value per pixel."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Literal
 
 import numpy as np
@@ -16,9 +18,12 @@ IGNORED = 255
 """Value in class maps for pixels that are neither trained on nor scored, as in PASCAL VOC."""
 MOST_CLASSES = 255
 SLACK = 1.0
-"""Pixels by which a box may extend beyond its image because of rounding; such boxes are clipped, larger ones are
-errors.
+"""Pixels by which a box may extend beyond its image because of rounding; such boxes are clipped, larger ones are left
+out.
 """
+TURNED = (
+    "; it fits the image as turned by its EXIF orientation, but labels are for stored pixels: save the images turned"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +34,18 @@ class Objects:
         boxes: (n, 4) left, top, right and bottom edges in pixels, so that right − left is the width. PASCAL VOC counts
             pixels from 1 and includes the last one: its (xmin, xmax) are the edges (xmin − 1, xmax).
         classes: (n,) class indices.
-        ignored: (n,) objects that count neither as hits nor as misses in scoring: VOC's `difficult` objects, and crowds.
+        ignored: (n,) objects that count neither as hits nor as misses: VOC's `difficult` objects, and crowds.
         crowd: (n,) regions of many objects (COCO's `iscrowd`), in which any number of detections is ignored.
+        left_out: why boxes of the image cannot be used and are not among these, one clause for each.
+        drawn_on: width and height of the image according to the label file, if it says so.
     """
 
     boxes: Floats
     classes: NDArray[np.int64]
     ignored: NDArray[np.bool_]
     crowd: NDArray[np.bool_]
+    left_out: tuple[str, ...] = ()
+    drawn_on: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, boxes: object, classes: object, ignored: object = None, crowd: object = None) -> "Objects":
@@ -61,33 +70,60 @@ Map = NDArray[np.uint8] | NDArray[np.float32]
 Labels = Objects | Map
 
 
-def checked_objects(objects: Objects, size: tuple[int, int], where: str) -> Objects:
-    """The objects, with boxes clipped to the image.
+def checked_objects(objects: Objects, size: tuple[int, int], classes: int, where: str, *, sideways: bool) -> Objects:
+    """The objects with boxes clipped to the image, without those that cannot be used, which are named in `left_out`.
+
+    An image whose boxes are all unusable is an error: it would pass for one without objects.
 
     Args:
         size: width and height of the image.
+        classes: number of classes.
         where: the label file, for error messages.
+        sideways: whether EXIF's orientation of the image exchanges its width and height.
     """
     width, height = size
-    limits = np.array([width, height, width, height], dtype=np.float64)
-    if not np.isfinite(objects.boxes).all():
-        raise UserError(f"{where}: a box has a coordinate that is not a number")
-    empty = np.flatnonzero((objects.boxes[:, 2:] <= objects.boxes[:, :2]).any(axis=1))
-    if len(empty):
-        raise UserError(f"{where}: box {empty[0] + 1} ({_text(objects.boxes[empty[0]])}) has no area")
-    outside = np.flatnonzero(((objects.boxes < -SLACK) | (objects.boxes > limits + SLACK)).any(axis=1))
-    if len(outside):
-        box = _text(objects.boxes[outside[0]])
-        raise UserError(f"{where}: box {outside[0] + 1} ({box}) lies outside the image of {width} × {height} pixels")
-    boxes = np.clip(objects.boxes, 0, limits)
-    return Objects(boxes, objects.classes, objects.ignored, objects.crowd)
+    if objects.drawn_on not in {None, size}:
+        advice = TURNED if sideways and objects.drawn_on == size[::-1] else ""
+        drawn = " × ".join(map(str, objects.drawn_on or ()))
+        raise UserError(f"{where}: boxes in an image of {drawn} pixels, but it has {width} × {height}{advice}")
+    reasons = [
+        _fault(box, number, size, classes)
+        for box, number in zip(objects.boxes.tolist(), objects.classes.tolist(), strict=True)
+    ]
+    named = zip(objects.boxes, reasons, strict=True)
+    left_out = [*objects.left_out, *(f"the box ({_text(box)}) {reason}" for box, reason in named if reason)]
+    kept = np.array([not reason for reason in reasons], dtype=bool)
+    if left_out and not kept.any():
+        raise UserError(f"{where}: {left_out[0]}")
+    return Objects(
+        np.clip(objects.boxes[kept], 0, [width, height, width, height]),
+        objects.classes[kept],
+        objects.ignored[kept],
+        objects.crowd[kept],
+        left_out=tuple(left_out),
+    )
 
 
-def checked_map(kind: Kind, values: Map, size: tuple[int, int], classes: int, where: str) -> Map:
+def _fault(box: Sequence[float], number: int, size: tuple[int, int], classes: int) -> str:
+    """Why a box cannot be used, as the end of a clause; empty if it can."""
+    left, top, right, bottom = box
+    if not all(map(isfinite, box)):
+        return "has a coordinate that is not a number"
+    if right <= left or bottom <= top:
+        return "has no area"
+    if min(left, top) < -SLACK or right > size[0] + SLACK or bottom > size[1] + SLACK:
+        return f"lies outside the image of {size[0]} × {size[1]} pixels"
+    return "" if 0 <= number < classes else f"is of the class {number}, which is none of {classes}"
+
+
+def checked_map(
+    kind: Kind, values: Map, size: tuple[int, int], classes: int, where: str, *, sideways: bool = False
+) -> Map:
     """The map, if its size matches the image and its values are valid for its kind; arguments as above."""
     if values.shape[:2] != size[::-1]:
         height, width = values.shape[:2]
-        raise UserError(f"{where}: a map of {width} × {height} pixels for an image of {size[0]} × {size[1]}")
+        advice = TURNED if sideways and (width, height) == size[::-1] else ""
+        raise UserError(f"{where}: a map of {width} × {height} pixels for an image of {size[0]} × {size[1]}{advice}")
     if kind == "classes":
         wrong = values[(values >= classes) & (values != IGNORED)]
         if len(wrong):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,28 @@ IMAGE = "image"
 """The class of every entry: these images do not have one class each."""
 
 
+GREY, BIT_DEPTH, COLOUR_TYPE = 0, 24, 25
+"""PNG's colour type of grey pictures, and the bytes of a file with the bits per value and the colour type."""
+SIXTEEN_BITS = {"I;16", "I"}
+"""Modes of 16-bit grey pictures; versions of PIL before 11 read them as 32 bits."""
+
+
 def read_indices(path: Path) -> NDArray[np.uint8]:
-    """(h, w) pixel values of an image with one 8-bit number per pixel: greyscale, or palette indices."""
-    picture = open_picture(_bytes(path), str(path))
-    if picture.mode not in {"L", "P", "1"}:
-        raise UserError(f"{path}: a map of classes is a grey or palette picture of 8 bits, not of mode {picture.mode}")
-    return np.array(picture, dtype=np.uint8)
+    """(h, w) numbers in a PNG file with one number per pixel: grey values of 1 to 16 bits, or palette indices.
+
+    The numbers are as in the file, whereas PIL multiplies grey values of 2 and 4 bits so that the largest becomes 255.
+    """
+    content = _bytes(path)
+    picture = open_picture(content, str(path))
+    if picture.format != "PNG":
+        raise UserError(f"{path}: a map of classes is a PNG file, not {picture.format}; others may change its numbers")
+    if picture.mode not in {"L", "P", "1", *SIXTEEN_BITS}:
+        raise UserError(f"{path}: a map of classes is a grey or palette picture, not of mode {picture.mode}")
+    values: NDArray[Any] = np.array(picture)
+    if values.max(initial=0) > IGNORED:
+        raise UserError(f"{path}: the label {int(values.max())} is none of the classes, of which there are at most 255")
+    bits = content[BIT_DEPTH] if content[COLOUR_TYPE] == GREY else 8
+    return values.astype(np.uint8) // (255 // (2**bits - 1) if bits in (2, 4) else 1)
 
 
 def read_colours(path: Path) -> NDArray[np.uint8]:
@@ -48,7 +64,7 @@ def unit_normals(colours: NDArray[np.uint8], known: NDArray[np.bool_]) -> NDArra
 def read_millimetres(path: Path) -> NDArray[np.float32]:
     """(h, w) depths in metres from a 16-bit greyscale image in millimetres."""
     picture = open_picture(_bytes(path), str(path))
-    if picture.mode != "I;16":
+    if picture.mode not in SIXTEEN_BITS:
         raise UserError(f"{path}: depths are a grey picture of 16 bits in millimetres, not of mode {picture.mode}")
     return np.array(picture, dtype=np.float32) / np.float32(1000)
 

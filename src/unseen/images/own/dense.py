@@ -11,8 +11,9 @@ import numpy as np
 from unseen.errors import UserError, names_of
 from unseen.images.datasets.listing import Row, files_listing
 from unseen.images.dense.coco import read_coco
-from unseen.images.dense.dense_dataset import SPLIT_WORDS, DenseDataset, LabelReader, OpenDenseDataset, survey_labels
-from unseen.images.dense.labels import IGNORED, Kind, Objects
+from unseen.images.dense.dense_dataset import SPLIT_WORDS, DenseDataset, LabelReader, OpenDenseDataset
+from unseen.images.dense.label_survey import survey_labels
+from unseen.images.dense.labels import Kind
 from unseen.images.dense.map_files import IMAGE, ClassMaps, PictureMaps, check_class_count
 from unseen.images.joined import joined_images
 from unseen.images.listing import list_folder, present_files
@@ -37,6 +38,7 @@ class _Files:
         expected: number of all such files, missing ones included.
         labels: label files that exist.
         reader: reads the labels of the images.
+        unmatched: split → annotations, or map files, that belong to no image.
     """
 
     classes: tuple[str, ...]
@@ -45,6 +47,7 @@ class _Files:
     expected: int
     labels: Sequence[Path]
     reader: LabelReader
+    unmatched: Mapping[str, Sequence[str]]
 
     @property
     def labels_hash(self) -> str:
@@ -86,7 +89,7 @@ def survey_dense(description: Description, track: Track = untracked) -> Survey[O
             content=hashlib.sha256(f"{manifest.content_hash} {files.labels_hash}".encode()).hexdigest(),
             shared=len(repeated.pairs),
         )
-        opened = OpenDenseDataset(dataset, source, manifest, files.reader)
+        opened = OpenDenseDataset(dataset, source, manifest, files.reader, unmatched=files.unmatched)
     shared = [repeated] if repeated.pairs else []
     return Survey(description, opened, Counter(splits), {}, files.missing, shared, problems)
 
@@ -113,7 +116,10 @@ def _boxes(description: Description) -> _Files:
         listing = files_listing(folder, [Row(name, IMAGE, split) for name in names])
         missing += [str(folder / name) for name in listing.missing]
         kept[split] = [row.id for row in listing.rows]
-    return _Files(annotations.classes, kept, missing, len(annotations.images), list(files.values()), annotations)
+    return _Files(
+        annotations.classes, kept, missing, len(annotations.images), list(files.values()), annotations,
+        annotations.unmatched,
+    )  # fmt: skip
 
 
 def _maps(description: Description) -> _Files:
@@ -124,12 +130,17 @@ def _maps(description: Description) -> _Files:
         fault = "the key 'classes' is missing" if kind == "classes" else "this task has no classes"
         raise UserError(f"{description.place}: {fault}")
     kept, missing, maps, expected = dict[str, list[str]](), list[str](), list[Path](), 0
+    unmatched = dict[str, list[str]]()
     for split, table in description.splits.items():
         folder, labels = description.path(table.images), description.path(table.annotations or "")
         for each in (folder, labels):
             if not each.is_dir():
                 raise UserError(f"{description.place}, [{split}]: {each}: no such folder")
         names = [entry.name for entry in list_folder(folder) if is_image(entry.name) and entry.is_file()]
+        twice = next((map_ for map_, count in Counter(map(_map_name, names)).items() if count > 1), None)
+        if twice:
+            same = " and ".join(name for name in names if _map_name(name) == twice)
+            raise UserError(f"{description.place}, [{split}]: {same} would have the same map, {twice}; rename one")
         expected += 2 * len(names)
         images = present_files(folder, names)
         present = present_files(labels, map(_map_name, names))
@@ -137,11 +148,17 @@ def _maps(description: Description) -> _Files:
         missing += [str(folder / name) for name in names if name not in images]
         missing += [str(labels / _map_name(name)) for name in names if _map_name(name) not in present]
         maps += [(labels / _map_name(name)).absolute() for name in kept[split]]
+        wanted = {*map(_map_name, names)}
+        unmatched[split] = [
+            str(labels / entry.name)
+            for entry in list_folder(labels)
+            if is_image(entry.name) and entry.is_file() and entry.name not in wanted
+        ]
     files = tuple(map(str, maps))
     if kind == "classes":
-        return _Files(classes, kept, missing, expected, maps, ClassMaps(Path(), files))
+        return _Files(classes, kept, missing, expected, maps, ClassMaps(Path(), files), unmatched)
     reader = PictureMaps(Path(), files, "depth" if kind == "depth" else "normals")
-    return _Files((), kept, missing, expected, maps, reader)
+    return _Files((), kept, missing, expected, maps, reader, unmatched)
 
 
 def _map_name(image: str) -> str:
@@ -153,25 +170,26 @@ def _source(description: Description, split: str, names: Sequence[str]) -> Image
     return files_listing(folder, [Row(name, IMAGE, split) for name in names]).open()
 
 
-def damaged_labels(opened: OpenDenseDataset) -> list[str]:
-    """Sentences on unusable labels; their images are left out."""
-    sentences = []
-    for split, damaged in survey_labels(opened).damaged.items():
-        images = counted(len(damaged), f"{SPLIT_WORDS[split]} image")
-        sentences.append(f"{images} with damaged labels: {names_of([each.reason for each in damaged])}")
+def unusable_labels(opened: OpenDenseDataset) -> list[str]:
+    """Sentences on labels that cannot be used and are left out, or whose images are."""
+    survey, sentences = survey_labels(opened), list[str]()
+    for split, word in SPLIT_WORDS.items():
+        if damaged := survey.damaged.get(split):
+            images = counted(len(damaged), f"{word} image")
+            sentences.append(f"{images} with damaged labels: {names_of([each.reason for each in damaged])}")
+        if boxes := survey.left_out.get(split):
+            what = f"{len(boxes):,} box{'' if len(boxes) == 1 else 'es'} of {word} images"
+            sentences.append(f"{what} left out: {names_of([each.reason for each in boxes])}")
+        if lost := opened.unmatched.get(split):
+            what = "annotation" if opened.dataset.kind == "boxes" else "map"
+            sentences.append(f"{counted(len(lost), f'{word} {what}')} without an image: {names_of(lost)}")
+    if untrained := survey.untrained(opened.dataset.classes):
+        sentences.append(f"no training image shows {names_of(untrained)}, which test images show")
     return sentences
 
 
 def label_counts(opened: OpenDenseDataset) -> dict[str, dict[str, int]]:
     """Split → class → number of boxes, or of maps that show the class; damaged labels are not counted."""
-    classes = opened.dataset.classes
-    counts = {split: dict.fromkeys(classes, 0) for split in SPLIT_WORDS} if classes else {}
-    damaged = {each.id for images in survey_labels(opened).damaged.values() for each in images}
-    for number, split in enumerate(opened.manifest.splits) if classes else ():
-        if opened.manifest.entries[number].id in damaged:
-            continue
-        labels = opened.labels(number)
-        shown = labels.classes if isinstance(labels, Objects) else np.setdiff1d(labels, [IGNORED])
-        for place in shown.tolist():
-            counts[split][classes[int(place)]] += 1
-    return counts
+    classes, shown = opened.dataset.classes, survey_labels(opened).shown
+    none = np.zeros(len(classes), dtype=np.int64)
+    return {split: dict(zip(classes, shown.get(split, none).tolist(), strict=True)) for split in SPLIT_WORDS if classes}

@@ -17,6 +17,10 @@ NAMES = {"last-stage": "detector-frozen", "without-norms": "detector-finetuned",
 """Name of scores, by which part of the backbone is trained."""
 
 
+UNCHANGED = 1
+"""Revision of detectors of backbones that take RGB, whose numbers the second revision did not change."""
+
+
 def score_name(backbone: str, protocol: str) -> str:
     """Name of scores: networks that the paper does not cover are distinguished from the paper's.
 
@@ -36,6 +40,7 @@ class DenseTrained(Probe):
     input: ClassVar[Input] = "images"
     random: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("ap", "coco-ap", "miou", "angle-mean")
+    revision: ClassVar[int] = 2
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense --finetune",)
 
 
@@ -61,6 +66,11 @@ class DenseTrainingJob(Job):
     seed: int
     arithmetic: str = "float32"
     revision: int = DenseTrained.revision
+
+    @staticmethod
+    def revision_of(kind: Kind, spec: "Spec") -> int:
+        """The revision of a training; detectors were only changed for backbones that take BGR."""
+        return UNCHANGED if kind == "boxes" and spec.transform.channels == "RGB" else DenseTrained.revision
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:

@@ -7,16 +7,22 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unseen.images.decode import whole_pixels
 from unseen.images.dense.dense_dataset import OpenDenseDataset
-from unseen.images.dense.labels import Objects
+from unseen.images.dense.labels import Labels, Objects
+from unseen.images.dense.turned import MIRRORED, turned_labels
 from unseen.images.transform import Transform
 from unseen.probes.dense.protocols import DenseProtocol
-from unseen.probes.dense.scaling import padded_batch, padded_codes, scaled_codes, scaled_image, scaled_size
+from unseen.probes.dense.scaling import (
+    detector_image,
+    padded_batch,
+    padded_codes,
+    scaled_codes,
+    scaled_image,
+    scaled_size,
+)
 from unseen.probes.finetuning.order import epoch_order
 from unseen.probes.patches.codes import UNLABELLED, Codes
 
@@ -45,9 +51,13 @@ class TrainingImages:
         places = epoch_order(len(self.numbers), step * batch, (step + 1) * batch, self.seed)
         return [self.numbers[place] for place in places]
 
-    def pixels(self, number: int) -> NDArray[np.uint8]:
-        source = self.opened.source
-        return whole_pixels(source.read(number), source.entries[number].id)
+    def labelled(self, number: int, *, mirrored: bool) -> tuple[NDArray[np.uint8], Labels]:
+        """(h, w, 3) pixels of an image and its labels, mirrored or not."""
+        pixels, labels = self.opened.pixels(number), self.opened.labels(number)
+        if not mirrored:
+            return pixels, labels
+        size = (pixels.shape[1], pixels.shape[0])
+        return np.ascontiguousarray(pixels[:, ::-1]), turned_labels(labels, self.opened.dataset.kind, MIRRORED, size)
 
 
 def map_batches(images: TrainingImages, codes: Codes, start: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -57,15 +67,12 @@ def map_batches(images: TrainingImages, codes: Codes, start: int) -> Iterator[tu
         rng = np.random.default_rng((images.seed, step))
         pictures, labels = list[Tensor](), list[NDArray[np.int16]]()
         for number in images.drawn(step):
-            pixels, values = images.pixels(number), images.opened.labels(number)
-            assert not isinstance(values, Objects)
             side = int(rng.choice(images.protocol.sides))
+            pixels, values = images.labelled(number, mirrored=images.protocol.flip and rng.random() < 0.5)
+            assert not isinstance(values, Objects)
             size = scaled_size((pixels.shape[0], pixels.shape[1]), side, images.protocol.longest)
-            picture, coded = scaled_image(pixels, size, images.transform), scaled_codes(codes.encode(values), size)
-            if images.protocol.flip and rng.random() < 0.5:
-                picture, coded = picture.flip(2), coded[:, ::-1]
-            pictures.append(picture)
-            labels.append(coded)
+            pictures.append(scaled_image(pixels, size, images.transform))
+            labels.append(scaled_codes(codes.encode(values), size))
         batch = padded_batch(pictures)
         size = (batch.shape[2], batch.shape[3])
         return batch, padded_codes(labels, size, images.protocol.stride, UNLABELLED)
@@ -76,28 +83,19 @@ def map_batches(images: TrainingImages, codes: Codes, start: int) -> Iterator[tu
 def box_batches(
     images: TrainingImages, targets: Callable[[Objects], dict[str, Tensor]], start: int
 ) -> Iterator[tuple[list[Tensor], list[dict[str, Tensor]]]]:
-    """Images (3, h, w) in 0 … 1 and targets of every step from `start` on; the detector resizes them itself."""
+    """Images (3, h, w) of `detector_image` and targets of every step from `start` on; the detector resizes them."""
 
     def made(step: int) -> tuple[list[Tensor], list[dict[str, Tensor]]]:
         rng = np.random.default_rng((images.seed, step))
         pictures, wanted = list[Tensor](), list[dict[str, Tensor]]()
         for number in images.drawn(step):
-            pixels, objects = images.pixels(number), images.opened.labels(number)
+            pixels, objects = images.labelled(number, mirrored=images.protocol.flip and rng.random() < 0.5)
             assert isinstance(objects, Objects)
-            if images.protocol.flip and rng.random() < 0.5:
-                pixels, objects = pixels[:, ::-1], flipped(objects, pixels.shape[1])
-            pictures.append(torch.from_numpy(np.ascontiguousarray(pixels)).permute(2, 0, 1).float() / 255)
+            pictures.append(detector_image(pixels, images.transform))
             wanted.append(targets(objects))
         return pictures, wanted
 
     return ahead(made, range(start, images.protocol.steps))
-
-
-def flipped(objects: Objects, width: int) -> Objects:
-    """The objects of a horizontally mirrored image."""
-    boxes = objects.boxes.copy()
-    boxes[:, [0, 2]] = width - objects.boxes[:, [2, 0]]
-    return Objects(boxes, objects.classes, objects.ignored, objects.crowd)
 
 
 def ahead(made: Callable[[int], T], steps: Sequence[int], threads: int = AHEAD) -> Iterator[T]:

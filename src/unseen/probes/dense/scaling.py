@@ -22,11 +22,15 @@ def scaled_image(pixels: NDArray[np.uint8], size: tuple[int, int], transform: Tr
     from PIL import Image as Pil
 
     picture = Pil.fromarray(pixels).resize((size[1], size[0]), Pil.Resampling.BILINEAR)
-    values = torch.from_numpy(np.array(picture)).permute(2, 0, 1).float() / 255
-    if transform.channels == "BGR":
-        values = values.flip(0)
+    values = detector_image(np.array(picture), transform)
     mean, std = (torch.tensor(of)[:, None, None] for of in (transform.mean, transform.std))
     return (values - mean) / std
+
+
+def detector_image(pixels: NDArray[np.uint8], transform: Transform) -> Tensor:
+    """(3, h, w) in 0 … 1, in the order of channels that the backbone expects; detectors resize and normalise it."""
+    values = torch.from_numpy(pixels).permute(2, 0, 1).float() / 255
+    return values.flip(0) if transform.channels == "BGR" else values
 
 
 def scaled_codes(codes: NDArray[np.int16], size: tuple[int, int]) -> NDArray[np.int16]:
@@ -49,10 +53,11 @@ def padded_batch(images: list[Tensor]) -> Tensor:
 
 
 def padded_codes(maps: list[NDArray[np.int16]], size: tuple[int, int], stride: int, fill: int) -> Tensor:
-    """(b, h/stride, w/stride) codes of images in the padded batch, from every `stride`-th pixel."""
-    padded = torch.full((len(maps), size[0] // stride, size[1] // stride), fill, dtype=torch.long)
+    """(b, h/stride, w/stride) codes of images in the padded batch: those at the centres of cells of `stride` pixels.
+
+    Maps are padded first, as images are, so that a cell covers the same pixels as the network's output there.
+    """
+    padded = torch.full((len(maps), *size), fill, dtype=torch.long)
     for place, codes in enumerate(maps):
-        height, width = (-(-side // stride) for side in codes.shape)
-        thinned = scaled_codes(codes, (height, width))
-        padded[place, :height, :width] = torch.from_numpy(thinned.astype(np.int64))
-    return padded
+        padded[place, : codes.shape[0], : codes.shape[1]] = torch.from_numpy(codes.astype(np.int64))
+    return padded[:, stride // 2 :: stride, stride // 2 :: stride].contiguous()

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
-from unseen.images.decode import whole_pixels
 from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Labels, Map, Objects
 from unseen.images.dense.pictures import label_picture
+from unseen.images.transform import Transform
 from unseen.metrics.boxes import Detections
 from unseen.metrics.detection import coco_scores, voc_scores
 from unseen.probes.by_name.dense_trained import DenseTrainingJob
 from unseen.probes.dense.batches import TrainingImages, box_batches, map_batches
 from unseen.probes.dense.bodies import body_with_maps
 from unseen.probes.dense.predictors import detector_loss, map_loss, map_predictor, predicted_map
+from unseen.probes.dense.scaling import detector_image
 from unseen.probes.dense.train import Trained, train_dense
 from unseen.probes.patches.codes import ClassCodes, Codes, normal_codes
 from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, picture_name
@@ -69,7 +69,7 @@ def train_and_score(
     if not test:
         return values
     if codes is None:
-        return values | _score_boxes(model, data, device, pictures)
+        return values | _score_boxes(model, data, backbone.spec.transform, device, pictures)
     return values | _score_maps(model, data, codes, backbone, job, device, pictures)
 
 
@@ -138,14 +138,16 @@ def _trained(
 
 
 @torch.inference_mode()
-def _score_boxes(model: nn.Module, data: OpenDenseDataset, device: torch.device, folder: Path | None) -> dict[str, Any]:
+def _score_boxes(
+    model: nn.Module, data: OpenDenseDataset, transform: Transform, device: torch.device, folder: Path | None
+) -> dict[str, Any]:
     from unseen.probes.dense.detector import as_detections
 
     model.eval()
     truth, detections, kept = list[Objects](), list[Detections](), list[int]()
     for number, objects in _labelled(data, "test"):
         assert isinstance(objects, Objects)
-        image = torch.from_numpy(_pixels(data, number).copy()).permute(2, 0, 1).float().to(device) / 255
+        image = detector_image(data.pixels(number), transform).to(device)
         with torch.autocast(device.type, dtype=torch.float16, enabled=device.type == "cuda"):
             [detected] = model([image])
         truth.append(objects)
@@ -162,7 +164,7 @@ def _score_boxes(model: nn.Module, data: OpenDenseDataset, device: torch.device,
         for picture, place in enumerate(best_and_worst(own)):
             sure = detections[place].scores >= CONFIDENT
             drawn = Objects.of(detections[place].boxes[sure], detections[place].classes[sure])
-            label_picture("boxes", _pixels(data, kept[place]), truth[place], drawn, folder / picture_name(picture))
+            label_picture("boxes", data.pixels(kept[place]), truth[place], drawn, folder / picture_name(picture))
     return {
         **{name: getattr(paper, name) for name in ("ap", "ap50", "ap75")},
         **{f"coco-{name}": getattr(coco, name) for name in ("ap", "ap50", "ap75")},
@@ -183,19 +185,15 @@ def _score_maps(
     predict = partial(predicted_map, model, transform=backbone.spec.transform, protocol=job.protocol, device=device)
     for number, labels in _labelled(data, "test"):
         assert not isinstance(labels, Objects)
-        probabilities = predict(_pixels(data, number))
+        probabilities = predict(data.pixels(number))
         scorer.add_map(probabilities, labels)
         score = image_score(codes, probabilities, labels)
         if score is not None:
             own.append((score, number))
     for picture, number in enumerate(best_and_worst(own) if folder else ()):
-        labels, pixels = data.labels(number), _pixels(data, number)
+        labels, pixels = data.labels(number), data.pixels(number)
         shown: Map = codes.decode(predict(pixels)).cpu().numpy()
         assert folder is not None
         label_picture(job.kind, pixels, labels, shown, folder / picture_name(picture))
     by_class = [None if np.isnan(value) else value for value in scorer.class_iou]
     return {**dict(scorer.scores()), "by_class": by_class}
-
-
-def _pixels(data: OpenDenseDataset, number: int) -> NDArray[np.uint8]:
-    return whole_pixels(data.source.read(number), data.source.entries[number].id)

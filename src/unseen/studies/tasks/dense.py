@@ -16,7 +16,8 @@ from unseen.features.disk import feature_bytes, free_disk, remaining_rows
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
 from unseen.features.speed import extraction_seconds, seconds_per_image
-from unseen.images.dense.dense_dataset import OpenDenseDataset, survey_labels
+from unseen.images.dense.dense_dataset import OpenDenseDataset
+from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.patch_context import PatchContextJob
 from unseen.probes.by_name.patch_linear import PatchLinearJob
@@ -38,13 +39,15 @@ from unseen.studies.concepts.study import random_notices, training_data
 from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.study import Cell, Plan, Prepared, Silent, Watch
 from unseen.studies.tasks.dense_estimate import job_seconds, size_of
-from unseen.studies.tasks.dense_work import DenseData, DenseProbe, damaged_label_flaws
+from unseen.studies.tasks.dense_work import DenseData, DenseProbe, label_flaws, label_notices
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.own_record import own_citations, own_images, own_notices
 from unseen.studies.tasks.study import TITLE
 
 SPLITS = ("train", "test")
 PROBES = ("patch-linear", "patch-context")
+LINEAR_IMAGES = 2
+"""Training images that the linear probe needs at least, one of them to choose its settings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,12 @@ class DenseRequest:
     probes: Sequence[str] = PROBES
     linear: PatchLinearProtocol = PATCH_LINEAR
     context: ContextProtocol = PATCH_CONTEXT
+
+    def __post_init__(self) -> None:
+        """Labels are turned with their images."""
+        exif = self.settings.exif
+        turned = [each if each.exif == exif else replace(each, exif=exif) for each in self.datasets]
+        object.__setattr__(self, "datasets", turned)
 
     @cached_property
     def protocols(self) -> list[ProtocolUsed]:
@@ -128,6 +137,8 @@ class DenseRequest:
             raise UserError(f"{boxes[0]}: boxes have no probe on patches; train a detector (--finetune)")
         if not self.datasets or not self.backbones or not self.probes:
             raise UserError("a dense study needs a data set with maps, a backbone and a probe")
+        for data in self.datasets:
+            refuse_unscorable(data, training=LINEAR_IMAGES if "patch-linear" in self.probes else 1)
 
     def _setup(self) -> Setup:
         return Setup(
@@ -218,7 +229,11 @@ class DenseRequest:
             ],
             backbones=backbones,
             baseline=self.backbones[0].label,
-            told=[*random_notices(backbones), *own_notices(datasets)],
+            told=[
+                *random_notices(backbones),
+                *own_notices(datasets),
+                *(each for of in data.values() for each in label_notices(of.opened)),
+            ],
             protocols=self.protocols,
             images=own_images(datasets),
             remarks=own_citations(datasets),
@@ -240,7 +255,7 @@ class DenseRequest:
                 for name, sides in each.features.items()
                 for protocol in self.protocols[:1]
             ],
-            flaws=[flaw for each in data.values() for flaw in damaged_label_flaws(each.opened)],
+            flaws=[flaw for each in data.values() for flaw in label_flaws(each.opened)],
             study=STUDY,
         )
 

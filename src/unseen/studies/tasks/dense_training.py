@@ -16,7 +16,8 @@ from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import names_and_pixels
-from unseen.images.dense.dense_dataset import OpenDenseDataset, survey_labels
+from unseen.images.dense.dense_dataset import OpenDenseDataset
+from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.images.dense.labels import Kind
 from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.dense_trained import DenseTrainingJob, score_name
@@ -44,7 +45,7 @@ from unseen.runs.sent_backbone import SentBackbone, sent_backbones
 from unseen.runs.setup import ProtocolUsed, Setup
 from unseen.studies.concepts.study import training_data
 from unseen.studies.study import Cell, Plan, Prepared, Watch
-from unseen.studies.tasks.dense_work import damaged_label_flaws
+from unseen.studies.tasks.dense_work import label_flaws, label_notices
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.own_record import own_citations, own_images, own_notices
 from unseen.studies.tasks.page_data import PICTURES
@@ -150,6 +151,7 @@ class DenseTrainingRequest:
         arithmetic = "float16" if self.device.type == "cuda" else "float32"
         found = []
         for data in self.datasets:
+            refuse_unscorable(data)
             images, labels = names_and_pixels(data.source, data.manifest, SPLITS), survey_labels(data).digest
             found += [
                 DenseTrainingJob(
@@ -163,6 +165,7 @@ class DenseTrainingRequest:
                     labels=labels,
                     seed=self.seed,
                     arithmetic=arithmetic,
+                    revision=DenseTrainingJob.revision_of(data.dataset.kind, each.spec),
                 )
                 for number in range(len(BY_KIND[data.dataset.kind]))
                 for each in self.backbones
@@ -250,6 +253,7 @@ class DenseTrainingRequest:
         return [
             *(notice("short-training", protocol=each.name, steps=each.steps) for each in short),
             *(notice(code, backbone=name, size=sizes[name]) for name, code in beyond),
+            *(each for data in self.datasets for each in label_notices(data)),
         ]
 
     def _run(self) -> RunData:
@@ -287,6 +291,6 @@ class DenseTrainingRequest:
                 for data in self.datasets
                 for each in self.backbones
             ],
-            flaws=[flaw for data in self.datasets for flaw in damaged_label_flaws(data)],
+            flaws=[flaw for data in self.datasets for flaw in label_flaws(data)],
             study=STUDY,
         )

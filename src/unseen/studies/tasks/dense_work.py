@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from unseen.device import default_device
-from unseen.errors import UserError
+from unseen.errors import UserError, names_of
 from unseen.features.patches import PatchFeatures
-from unseen.images.decode import whole_pixels
-from unseen.images.dense.dense_dataset import OpenDenseDataset, survey_labels
+from unseen.images.dense.dense_dataset import OpenDenseDataset
+from unseen.images.dense.label_survey import survey_labels
 from unseen.images.dense.labels import Map, Objects
 from unseen.images.dense.pictures import label_picture
 from unseen.probes.patches.job import PatchJob, Predictor
@@ -20,6 +20,7 @@ from unseen.probes.patches.scoring import picture_name, upsampled
 from unseen.probes.patches.task import PatchTask
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.job import job_key
+from unseen.runs.notices import Notice, notice
 from unseen.studies.tasks.page_data import PICTURES
 
 
@@ -72,14 +73,30 @@ def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:
         shares = predictor.predict(torch.from_numpy(task.test.image(row)).to(task.device))
         values = upsampled(shares, task.test.grid, (labels.shape[0], labels.shape[1]))
         predicted: Map = predictor.codes.decode(values).cpu().numpy()
-        pixels = whole_pixels(task.opened.source.read(number), task.test.ids[row])
+        pixels = task.opened.pixels(number)
         label_picture(task.opened.dataset.kind, pixels, labels, predicted, folder / picture_name(place))
 
 
-def damaged_label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:
-    """Images that are skipped because their labels cannot be used."""
+def label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:
+    """Images that are skipped because their labels cannot be used, and annotations without their images."""
+    survey, name = survey_labels(data), data.dataset.name
     for split, word in (("train", "training images"), ("test", "test images")):
-        if damaged := survey_labels(data).damaged.get(split):
+        if damaged := survey.damaged.get(split):
             examples = tuple(f"{each.id}: {each.reason}" for each in damaged[:MOST_EXAMPLES])
             total = Counter(data.manifest.splits)[split]
-            yield Flaw("damaged-images", "", data.dataset.name, word, len(damaged), total, examples)
+            yield Flaw("damaged-images", "", name, word, len(damaged), total, examples)
+        lost = [f"{each.id}: {each.reason}" for each in survey.left_out.get(split, ())]
+        lost += [f"{each} is of no image" for each in data.unmatched.get(split, ())]
+        if lost:
+            used = int(survey.shown[split].sum()) if data.dataset.kind == "boxes" else len(data.numbers(split))
+            examples = tuple(lost[:MOST_EXAMPLES])
+            yield Flaw("unused-labels", "", name, word, len(lost), used + len(lost), examples)
+
+
+def label_notices(data: OpenDenseDataset) -> list[Notice]:
+    """A notice about classes that cannot be learned, if there are any."""
+    untrained = survey_labels(data).untrained(data.dataset.classes)
+    if not untrained:
+        return []
+    names, title = names_of(untrained), data.dataset.title
+    return [notice("untrained-classes", data.dataset.name, title=title, count=len(untrained), classes=names)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import ExifTags, Image
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Spec
@@ -15,6 +15,7 @@ from unseen.errors import UserError
 from unseen.features.settings import Settings
 from unseen.images.transform import Transform
 from unseen.probes.by_name.saliency import SaliencyJob
+from unseen.runs.job import job_key
 from unseen.runs.means import Means
 from unseen.runs.record import read_results, read_run
 from unseen.studies.study import plan_study, run_study
@@ -71,6 +72,20 @@ def test_parts_and_devices_find_what_one_process_finds(photographs: Path, tmp_pa
     devices = run_study(asked, tmp_path / "devices", means=two_devices)
     for found in (parts[-1], devices):
         assert {(score.key, score.value) for score in found.scores} == expected
+
+
+def test_images_that_are_turned_are_other_images(photographs: Path) -> None:
+    def key(*, exif: bool) -> str:
+        asked = request(photographs, backbone())
+        [job] = replace(asked, settings=replace(asked.settings, exif=exif)).jobs
+        return job_key(job)
+
+    assert key(exif=True) == key(exif=False)
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6
+    plain = key(exif=False)
+    Image.open(photographs / "1.png").save(photographs / "1.png", exif=exif)
+    assert len({plain, key(exif=False), key(exif=True)}) == 3
 
 
 def test_a_study_is_planned_run_and_not_run_again(photographs: Path, tmp_path: Path) -> None:

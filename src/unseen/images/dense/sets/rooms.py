@@ -62,13 +62,8 @@ def _boxes(place: Path, images: list[tuple[str, str]], annotations: CocoBoxes) -
     listing = files_listing(place, [Row(name, IMAGE, split) for name, split in images])
     there = {row.id for row in listing.rows}
     kept = [number for number, (name, _) in enumerate(images) if name in there]
-    whole = CocoBoxes(
-        annotations.classes,
-        tuple(annotations.images[number] for number in kept),
-        tuple(annotations.files[number] for number in kept),
-        tuple(annotations.objects[number] for number in kept),
-    )
-    return DenseListing([row.part for row in listing.rows], listing.open, whole, listing.missing)
+    parts = [row.part for row in listing.rows]
+    return DenseListing(parts, listing.open, annotations.chosen(kept), listing.missing, annotations.unmatched)
 
 
 def _dataset(kind: Kind, title: str, classes: tuple[str, ...]) -> DenseDataset:

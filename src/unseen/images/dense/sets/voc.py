@@ -1,6 +1,6 @@
 """PASCAL VOC: detection (trained on 2007 and 2012, tested on 2007) and segmentation (2012)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -35,21 +35,23 @@ class VocBoxes:
 def read_objects(path: Path) -> Objects:
     """The objects of an annotation file; parts of objects, such as heads and hands, are not read."""
     root = _parsed(path)
-    boxes, classes, difficult = list[list[float]](), list[int](), list[bool]()
+    boxes, classes, difficult, left_out = list[list[float]](), list[int](), list[bool](), list[str]()
     for item in root.iter("object"):
         name = (item.findtext("name") or "").strip()
         if name not in CLASSES:
-            raise UserError(f"{path}: an object of the class {name!r}, which PASCAL VOC does not have")
+            left_out.append(f"an object of the class {name[:40]!r}, which PASCAL VOC does not have")
+            continue
         box = item.find("bndbox")
         texts = [(box.findtext(edge) or "").strip() if box is not None else "" for edge in EDGES]
         try:
             left, top, right, bottom = map(float, texts)
         except ValueError:
-            raise UserError(f"{path}: the box of a {name} is {', '.join(texts)}; expected four numbers") from None
+            left_out.append(f"the box of a {name} is {', '.join(texts)[:80]}; expected four numbers")
+            continue
         boxes.append([left - 1, top - 1, right, bottom])
         classes.append(CLASSES.index(name))
         difficult.append((item.findtext("difficult") or "0").strip() == "1")
-    return Objects.of(boxes, classes, ignored=difficult)
+    return replace(Objects.of(boxes, classes, ignored=difficult), left_out=tuple(left_out))
 
 
 def _parsed(path: Path) -> ElementTree.Element:
@@ -66,11 +68,13 @@ def _parsed(path: Path) -> ElementTree.Element:
 
 
 def read_detection(place: Path) -> DenseListing:
-    """The images of both years; the lists of VOC 2012 are optional, since a copy of 2007 alone lacks them."""
+    """The images of both years, or of VOC 2007 alone, which is an incomplete copy."""
+    lists = [(year, place / year / f"ImageSets/Main/{words}.txt", part) for year, words, part in DETECTION]
     images = [
         (f"{year}/JPEGImages/{image}.jpg", part)
-        for year, words, part in DETECTION
-        for (image,) in fields(place / year / f"ImageSets/Main/{words}.txt", 1, "the number of an image")
+        for year, file, part in lists
+        if year == "VOC2007" or file.exists()
+        for (image,) in fields(file, 1, "the number of an image")
     ]
     return paired_listing(place, images, _annotation, lambda names: VocBoxes(place, names))
 
@@ -104,7 +108,9 @@ DATASETS = (
         counts={"train": 16_551, "test": 4_952},
         layouts=(
             DenseLayout(
-                "VOCdevkit", tuple(f"{year}/ImageSets/Main/{words}.txt" for year, words, _ in DETECTION), read_detection
+                "VOCdevkit",
+                tuple(f"{year}/ImageSets/Main/{words}.txt" for year, words, _ in DETECTION if year == "VOC2007"),
+                read_detection,
             ),
         ),
         get=_GET,

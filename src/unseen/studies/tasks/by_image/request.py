@@ -57,9 +57,9 @@ class ImageRequest:
     @cached_property
     def jobs(self) -> list[ImageJob]:
         """The jobs by backbone and set of images."""
-        precision = self.settings.precision
+        precision, exif = self.settings.precision, self.settings.exif
         return [
-            self.analysis.job(backbone, each.name, each.digest, precision)
+            self.analysis.job(backbone, each.name, each.measured(exif=exif), precision)
             for backbone in self.backbones
             for each in self.images.sets
         ]
@@ -110,7 +110,7 @@ class ImageRequest:
     def _together(self, out: Path, watch: Watch, jobs: Sequence[ImageJob]) -> Iterator[tuple[ImageJob, dict[str, Any]]]:
         """The values of the jobs of one backbone; the analysis gets all their remaining images at once."""
         for job in jobs:
-            if self._set(job).digest != job.pictures:
+            if self._set(job).measured(exif=self.settings.exif) != job.pictures:
                 raise UserError(f"{self._set(job).title}: changed since this run was planned; run it again")
         backbone, scratch = self._backbone(jobs[0]), out / BY_IMAGE / SCRATCH / _stage(jobs[0])
         left = [(job, place) for job in jobs for place in self._left(job, out)]

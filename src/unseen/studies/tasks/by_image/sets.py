@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.images.decode import Damaged, read_pixels
+from unseen.images.decode import Damaged, orientation, read_pixels
 from unseen.images.entries import EntryTable
 from unseen.images.folder import FileImages
 from unseen.images.listing import list_folder
@@ -61,6 +61,12 @@ class ImageSet:
             kind = "file" if isinstance(image, bytes) else f"{image.dtype} {image.shape}"
             digest.update(f"{name}\n{kind} {len(content)}\n".encode() + content)
         return digest.hexdigest()
+
+    def measured(self, *, exif: bool) -> str:
+        """SHA-256 of what is measured: of the images or, if some are turned by their EXIF orientation, of these."""
+        if not exif or all(orientation(self.source.read(number)) == 1 for number in self.numbers):
+            return self.digest
+        return hashlib.sha256(f"{self.digest} turned".encode()).hexdigest()
 
     def pixels(self, place: int, transform: Transform, *, exif: bool = False) -> NDArray[np.uint8]:
         """(size, size, 3) pixels of an image of the set after preprocessing."""
