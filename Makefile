@@ -4,10 +4,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= unseen-demo
 
-.PHONY: test lint types tests demo site pictures clean
+.PHONY: test lint types tests gpu-tests demo site pictures clean
 
 test: .venv/ready
 	@$(MAKE) --no-print-directory --jobs 2 lint types tests
+	@$(MAKE) --no-print-directory gpu-tests
 
 lint:
 	$(BIN)/ruff check
@@ -20,6 +21,10 @@ types:
 # Files marked long start first, so that no core is left alone with one of them.
 tests:
 	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# GPUs are hidden from the other tests. One process, because some of these measure the memory of a GPU.
+gpu-tests:
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --gpu
 
 demo: .venv/ready
 	$(BIN)/unseen demo --out $(OUT)

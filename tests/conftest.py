@@ -41,9 +41,35 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) else None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--gpu", action="store_true", help="run the tests marked gpu or gpu_too, on a GPU, and no others")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hide GPUs from the tests and the processes they start, before PyTorch is imported.
+
+    Otherwise a test would compute other digits on a machine with a GPU, and could not copy its process.
+    """
+    if not config.getoption("--gpu"):
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+        return
+    from unseen.device import on_gpu
+
+    if not on_gpu():
+        pytest.exit("no GPU here: the tests that need one are skipped", returncode=0)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files marked `long` first, so that no worker is left alone with one of them at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    if config.getoption("--gpu"):
+        on_cpu = [item for item in items if not {"gpu", "gpu_too"} & {mark.name for mark in item.iter_markers()}]
+        config.hook.pytest_deselected(items=on_cpu)
+        items[:] = [item for item in items if item not in set(on_cpu)]
+        return
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason="needs a GPU (pytest --gpu)"))
 
 
 def pytest_collection_finish() -> None:

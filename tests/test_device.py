@@ -1,15 +1,19 @@
 """Where work is done: the driver says what PyTorch would, without its being imported."""
 
 import ctypes
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from unseen import device
+
+pytestmark = pytest.mark.gpu_too
 
 
 @pytest.fixture
@@ -85,6 +89,12 @@ def test_the_driver_and_pytorch_agree() -> None:
     program = "import sys; from unseen.device import gpu_count; print(gpu_count(), 'torch' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert answer.split() == [str(torch.cuda.device_count()), "False"]
+
+
+def test_gpus_are_hidden_from_tests_that_are_not_marked_for_one(request: pytest.FixtureRequest) -> None:
+    assert (torch.cuda.device_count() > 0) is request.config.getoption("--gpu")
+    unmarked = re.compile(r"skipif\(\s*not torch\.cuda")
+    assert [path.name for path in Path(__file__).parent.rglob("*.py") if unmarked.search(path.read_text())] == []
 
 
 def test_planning_a_concept_study_needs_no_pytorch() -> None:

@@ -21,6 +21,7 @@ from unseen.probes.many_shot import ERICSSON_2021, PROTOCOLS
 from unseen.runs.data import RunData
 from unseen.studies.study import Plan
 
+pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., tuple[int, str, str]]
 CODE = """
 from torch import nn

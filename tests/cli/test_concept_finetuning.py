@@ -16,6 +16,7 @@ from unseen.images.listing import list_images
 from unseen.images.splits import SplitRule, draw_splits
 from unseen.runs.record import RUN, read_run
 
+pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., tuple[int, str, str]]
 FINETUNE = ("concepts", "--finetune", "--out")
 QUICK = ("--batch", 8, "--rate", 0.1, "--workers", 0)

@@ -30,6 +30,7 @@ from unseen.studies.concepts.study import as_published
 from unseen.studies.concepts.verify import BACKBONE
 from unseen.studies.probing import plan
 
+pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., tuple[int, str, str]]
 CHECK = ("concepts", "--check", "--features")
 QUICK = ("--protocol", "cog-v2-short", "--seeds", 2, "--workers", 1)

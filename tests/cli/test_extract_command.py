@@ -16,6 +16,7 @@ from unseen.cli.extract import _patches
 from unseen.errors import UserError
 from unseen.features.store import MANIFEST, read_store
 
+pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., Any]
 CODE = """
 from torch import nn

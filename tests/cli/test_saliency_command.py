@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.gpu_too
+
 
 def test_a_dry_run_tells_the_passes(unseen: Callable[..., Any], tmp_path: Path) -> None:
     asked = ("--backbone", "demo:untrained", "--examples", 2, "--out", tmp_path / "run", "--dry-run")

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from alone import start_command
 
+pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., tuple[int, str, str]]
 CODE = """
 from torch import nn

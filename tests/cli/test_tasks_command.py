@@ -23,6 +23,7 @@ from unseen.studies.tasks.features import find_task_features
 from unseen.studies.tasks.plan import task_jobs
 from unseen.studies.tasks.study import run_tasks
 
+pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., tuple[int, str, str]]
 CODE = """
 import torch

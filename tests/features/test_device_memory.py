@@ -14,7 +14,7 @@ def test_a_cpu_has_no_bound_and_nothing_is_copied_to_it() -> None:
     assert sent(values, CPU) is values
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_what_earlier_work_has_given_up_is_free() -> None:
     device = torch.device("cuda")
     before = free_bytes(device)
@@ -25,7 +25,7 @@ def test_what_earlier_work_has_given_up_is_free() -> None:
     assert free_bytes(device) > torch.cuda.mem_get_info(device)[0] - SPARE + (1 << 29)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_what_is_sent_arrives() -> None:
     device = torch.device("cuda")
     there = [sent(torch.full((1000,), float(number)), device) for number in range(200)]  # their memory is used again

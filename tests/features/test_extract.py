@@ -112,7 +112,7 @@ def test_equal_to_the_plain_pipeline(ten: FileImages, tmp_path: Path, workers: i
     assert np.linalg.norm(found - expected, axis=1).max() <= 1e-5 * np.linalg.norm(expected, axis=1).min()
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize(("precision", "tolerance"), [("half", 1e-3), ("single", 1e-5)])
 def test_equal_to_the_plain_pipeline_on_a_gpu(
     ten: FileImages, tmp_path: Path, precision: Any, tolerance: float

@@ -173,7 +173,7 @@ def test_what_fast_chooses(
     assert (found.decode, found.fast) == chosen
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_gpu_gives_the_same(mixed: FileImages, tmp_path: Path, workers: int) -> None:
     if not gpu_decode.has_decoder(torch.device("cuda")):

@@ -193,7 +193,7 @@ def test_too_many_open_files_are_no_damage(source: ArrayImages, tmp_path: Path) 
             os.close(number)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_on_a_gpu_they_are_the_same(source: ArrayImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, asked = np.arange(30), np.array([26, 0, 7, 6, 13, 14, 0])
     host = decode_all(source, numbers, SHAPE, tmp_path)

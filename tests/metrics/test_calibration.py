@@ -192,7 +192,7 @@ def test_bad_input_is_refused() -> None:
         expected_calibration_error(probabilities, y, 0)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_the_same_on_a_gpu() -> None:
     logits, y = predicted(3000, 20)
     here, there = fit_temperature(logits, y), fit_temperature(logits.cuda(), y.cuda())

@@ -167,7 +167,7 @@ def test_bad_input_is_refused() -> None:
             clustering_scores(*arguments)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_the_same_on_a_gpu() -> None:
     y, clusters = labelled(5000, 50, 60, 0.5)
     assert clustering_scores(y.cuda(), clusters.cuda()) == clustering_scores(y, clusters)

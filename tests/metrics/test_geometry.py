@@ -192,7 +192,7 @@ def test_bad_input_is_refused() -> None:
         uniformity(X, -1)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_the_same_on_a_gpu_and_memory_stays_flat() -> None:
     X, y = features(3000, 40)
     for alpha in (1.0, 2.0):

@@ -157,7 +157,7 @@ def test_rows_of_zeros_stay_zero_when_normalised() -> None:
     assert centroids(0 * X, y, shots=1, ways=2, normalise=True).accuracies.isfinite().all()
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_a_gpu_gives_the_same() -> None:
     X, y = samples([100] * 20, 64)
     here, there = centroids(X, y, shots=5), centroids(X.cuda(), y.cuda(), shots=5)

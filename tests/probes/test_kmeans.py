@@ -229,7 +229,7 @@ def test_mistakes_are_told() -> None:
         assign(X[:, :3], X)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize(("n", "d", "k"), [(300, 8, 5), (20_000, 64, 200), (1000, 1, 7)])
 def test_a_gpu_gives_the_same(n: int, d: int, k: int, half: bool) -> None:
@@ -243,7 +243,7 @@ def test_a_gpu_gives_the_same(n: int, d: int, k: int, half: bool) -> None:
     assert there.inertia == pytest.approx(float(nearest.square().sum()), rel=1e-4)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_starts_on_a_gpu_are_the_same_each_time() -> None:
     X = samples(50_000, 32, 50).cuda()
     first, second = kmeans(X, 50), kmeans(X, 50)

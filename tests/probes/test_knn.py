@@ -171,7 +171,7 @@ def test_mistakes_are_told() -> None:
         knn(X, y, X, y[:3], [1])
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("weights", ["exponential", "uniform", "distance"])
 def test_a_gpu_gives_the_same(weights: Weights) -> None:
     data = *samples(20_000, 16, 30), *samples(2000, 16, 30, seed=1)

@@ -88,7 +88,7 @@ def test_settings_together_are_the_same_as_each_alone() -> None:
         assert found.trials == alone.trials
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize(("products", "tolerance"), [(torch.float32, 0.02), (torch.float16, 0.05)])
 def test_a_gpu_finds_what_a_cpu_finds(products: torch.dtype, tolerance: float) -> None:
     data = problem(classes=10, d=64, train=60, test=50, noise=2.5)

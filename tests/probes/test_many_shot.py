@@ -233,7 +233,7 @@ def test_a_temperature_without_an_optimum_is_said() -> None:
     assert not unsure.calibration.unbounded
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("protocol", [FEW, replace(FEW, temperature="test-folds")])
 def test_a_gpu_gives_the_same_with_labels_that_are_not_on_it(protocol: ManyShotProtocol) -> None:
     parts = tensors(data())

@@ -282,7 +282,7 @@ def test_the_protocols_are_those_of_the_paper() -> None:
     assert (COG_V1_MLP_LINEAR.relu, COG_V1_MLP_LINEAR.rates) == (False, (1e-2, 1e1))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("relu", [True, False])
 def test_the_same_on_a_gpu(relu: bool) -> None:
     X, y = blobs(200, 20, 5)
@@ -299,7 +299,7 @@ def test_the_same_on_a_gpu(relu: bool) -> None:
     assert on_device.top1 == pytest.approx(probe_mlp(*data, protocol=replace(QUICK, relu=relu)).top1, abs=0.05)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_no_step_on_a_gpu_waits_for_the_device() -> None:
     X, y = blobs(64, 20, 5)
     X, y = X.cuda(), y.cuda()

@@ -116,7 +116,7 @@ def test_mistakes_are_told() -> None:
             pca(torch.zeros(shape))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize(("n", "d"), [(5000, 64), (40, 300)])
 def test_a_gpu_gives_the_same(n: int, d: int) -> None:
     X = samples(n, d)

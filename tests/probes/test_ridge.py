@@ -169,7 +169,7 @@ def test_mistakes_are_told() -> None:
         ridge(X, y, [1.0]).predict(X[:, :3], 0)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize(("n", "d"), [(3000, 50), (40, 200)], ids=["primal", "dual"])
 def test_a_gpu_gives_the_same(n: int, d: int) -> None:
     X, y = samples(n, d, 7)

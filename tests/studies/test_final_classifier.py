@@ -14,6 +14,7 @@ from PIL import Image
 from unseen.probes.logistic import probe_logistic
 from unseen.probes.protocol import COG_V2_SHORT
 
+pytestmark = pytest.mark.gpu_too
 Run = Callable[..., Any]
 SYNSETS = ("n02123045", "n02123159", "n02085620")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -23,6 +23,7 @@ from unseen.runs.shots import parse_shots, seeds_in_python
 from unseen.studies.own_features import features_title
 from unseen.studies.probing import possible_shots
 
+pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., Any]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 QUICK = ["--protocol", "cog-v2-short", "--seeds", 2, "--workers", 1]

@@ -36,6 +36,7 @@ from unseen.runs.work import alike
 from unseen.studies import probing
 from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan, plan_extended, run
 
+pytestmark = pytest.mark.gpu_too
 QUICK = LogisticProtocol(name="quick", epochs=3, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
 CLASSES, DIMENSION = 4, 40
 ZEROS = {"train": [5], "test": [3, 20]}

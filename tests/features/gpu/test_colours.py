@@ -60,7 +60,7 @@ def test_half_the_width_by_hand() -> None:
     assert found[2].tolist() == [100] * 6
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("sampling", [(1, 1), (2, 1), (2, 2)])
 def test_the_kernel_gives_the_same(sampling: Sampling) -> None:
     def random(*shape: int) -> Tensor:

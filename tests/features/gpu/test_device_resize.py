@@ -12,6 +12,7 @@ from unseen.images.decode import decode
 from unseen.images.resampling import SUPPORTS, taps
 from unseen.images.transform import Interpolation, Transform
 
+pytestmark = pytest.mark.gpu_too
 RNG = np.random.default_rng(0)
 HARD = np.array([0, 255, 255, 17, 200], dtype=np.uint8)
 """Values whose edges overshoot, and round in all ways."""

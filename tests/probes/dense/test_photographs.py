@@ -17,7 +17,7 @@ from unseen.probes.dense.protocols import DETECTION_FINETUNED, SEGMENTATION, Den
 from unseen.studies.study import run_study
 from unseen.studies.tasks.dense_training import DenseTrainingRequest
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="training on photographs needs a GPU")
+pytestmark = pytest.mark.gpu
 PHOTOGRAPHS = ("voc", "arc2017")
 
 

@@ -99,7 +99,7 @@ def test_nonsense_is_refused() -> None:
         augmented(pictures(1, 20), SQUARE[:1], 16, "mixup", torch.Generator())  # type: ignore[arg-type]
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_on_a_gpu_parts_are_the_same() -> None:
     pixels, proportions = pictures(16, 48), torch.linspace(0.5, 2.0, 16)
     here, there = (

@@ -326,7 +326,6 @@ def test_the_head_depends_on_its_seed_and_predictions_on_nothing_random() -> Non
     assert torch.allclose(parts, model.eval()(X), atol=1e-6)
 
 
-GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 CUDA = torch.device("cuda")
 LOUD = 7
 """A step whose pictures are too bright for 16 bits, where that is asked for."""
@@ -357,7 +356,7 @@ def pictures(start: int, loud: int | None = None) -> Iterator[tuple[Tensor, Tens
 ADAM = AdamWProtocol("test", steps=23, batch=8, rate=0.01, decay=0.1, warmup=3, clip=1.0)
 
 
-@GPU
+@pytest.mark.gpu
 @pytest.mark.parametrize("protocol", [PROTOCOL, ADAM])
 def test_on_a_gpu_losses_are_those_of_the_cpu(protocol: FinetuneProtocol) -> None:
     here, there = convolutions(), convolutions()
@@ -370,7 +369,7 @@ def test_on_a_gpu_losses_are_those_of_the_cpu(protocol: FinetuneProtocol) -> Non
     torch.testing.assert_close(predict(there, [X], device=CUDA), predict(here, [X], device=CPU), atol=0.2, rtol=0.1)
 
 
-@GPU
+@pytest.mark.gpu
 @pytest.mark.parametrize("protocol", [PROTOCOL, ADAM])
 def test_on_a_gpu_it_goes_on_from_a_checkpoint(protocol: FinetuneProtocol, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.pt"
@@ -391,7 +390,7 @@ def test_on_a_gpu_it_goes_on_from_a_checkpoint(protocol: FinetuneProtocol, tmp_p
     assert all(p.is_contiguous(memory_format=torch.channels_last) for p in model.parameters() if p.ndim == 4)
 
 
-@GPU
+@pytest.mark.gpu
 @pytest.mark.parametrize("protocol", [PROTOCOL, ADAM])
 @pytest.mark.parametrize("loud", [0, LOUD])
 def test_on_a_gpu_an_overflow_is_passed_over(protocol: FinetuneProtocol, loud: int) -> None:
@@ -405,7 +404,7 @@ def test_on_a_gpu_an_overflow_is_passed_over(protocol: FinetuneProtocol, loud: i
     assert (scores.argmax(dim=1) == y).float().mean() > 0.6
 
 
-@GPU
+@pytest.mark.gpu
 def test_on_a_gpu_the_callers_random_numbers_are_left_alone() -> None:
     torch.manual_seed(5)
     expected = torch.rand(3), torch.rand(3, device=CUDA)

@@ -15,7 +15,7 @@ from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.replay import Replay
 from unseen.probes.finetuning.train import Finetuned, finetune, with_head
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+pytestmark = pytest.mark.gpu
 CUDA = torch.device("cuda")
 PROTOCOL = FinetuneProtocol("test", steps=23, batch=16, rate=0.05, decay=1e-3)
 RECORDED = 3

@@ -427,7 +427,7 @@ def test_extrapolation_is_exact_for_polynomials(coefficients: list[float], at: f
     assert sum(w * value(x) for w, x in zip(weights, positions, strict=True)) == pytest.approx(value(at), abs=1e-9)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_a_gpu_finds_the_same_optimum(several: bool, dtype: torch.dtype) -> None:

@@ -17,8 +17,7 @@ from unseen.probes.sgd.schedule import Schedule
 from unseen.probes.sgd.stacked import initial_weights, train_stacked
 from unseen.probes.sgd.trainer import Trainer
 
-GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-DEVICES = ["cpu", pytest.param("cuda", marks=GPU)]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
 def problem(n: int, d: int, classes: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
@@ -148,7 +147,7 @@ def test_a_trial_that_diverges_stops_and_leaves_the_others_alone(device: str, dt
     assert everything.isfinite().all()
 
 
-@GPU
+@pytest.mark.gpu
 def test_the_memory_stated_is_not_exceeded() -> None:
     n, d, classes, k, s = 5000, 256, 100, 7, 2
     X, y = problem(n, d, classes, torch.float16)

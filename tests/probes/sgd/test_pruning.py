@@ -22,8 +22,7 @@ from unseen.probes.sgd.schedule import Schedule, epoch_orders
 from unseen.probes.sgd.stacked import initial_weights, train_stacked
 from unseen.probes.sgd.trainer import Trainer
 
-GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-DEVICES = ["cpu", pytest.param("cuda", marks=GPU)]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 SMALL = PrunedProtocol(
     name="small", epochs=20, trials=12, round_size=12, batch=64, rates=(1e-1, 5.0),
     cut_epochs=(4, 10), late_cut_epochs=(4, 10), survivors=(5, 2), least_steps=1,

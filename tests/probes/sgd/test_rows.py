@@ -19,7 +19,7 @@ from unseen.probes.sgd.rows import Mapped, Resident, Streamed, copy_rows
 
 DEVICES = [
     "cpu",
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")),
+    pytest.param("cuda", marks=pytest.mark.gpu),
 ]
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 5)).astype(np.float16)

@@ -28,6 +28,7 @@ from unseen.studies.concepts.label_noise import Inspection, inspect_labels
 from unseen.studies.final_classifier import DomainClassifier, fit_again
 from unseen.studies.probing import pair_from_features, plan, run
 
+pytestmark = pytest.mark.gpu_too
 PROTOCOL = LogisticProtocol(name="quick", epochs=20, trials=2, round_size=2, batch=32, rates=(10.0, 100.0))
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 ROUNDING = 1e-2 if DEVICE == "cuda" else 0.0  # of weights in 16-bit products that are stacked in another way

@@ -42,6 +42,7 @@ def request(*names: str, backbones: tuple[str, ...] = ("supervised",)) -> DenseR
     return DenseRequest([some_scenes(name) for name in names], nets, Settings(workers=0), linear=QUICK)
 
 
+@pytest.mark.gpu_too
 def test_a_run_is_planned_done_once_and_extended(tmp_path: Path) -> None:
     first = request("scenes-seen")
     plan = plan_study(first, tmp_path)
@@ -80,6 +81,7 @@ def values(run: RunData) -> set[tuple[str, str, float]]:
     return {(score.key, score.metric, score.value) for score in run.scores}
 
 
+@pytest.mark.gpu_too
 def test_data_sets_of_the_same_images_share_their_features(tmp_path: Path) -> None:
     asked = replace(request("scenes-seen"), probes=("patch-context",))
     scenes = asked.datasets[0]

@@ -7,7 +7,6 @@ from torch import Generator, Tensor
 from unseen.probes.sgd.kernels import add_gradient, pair_update, softmax_gradient
 from unseen.probes.sgd.kernels.layout import Layout
 
-GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 TYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 SHAPES = pytest.mark.parametrize(("s", "k", "classes"), [(1, 1, 2), (2, 3, 45), (1, 10, 1000), (3, 2, 17)])
 
@@ -56,7 +55,7 @@ def test_softmax_gradient_is_that_of_cross_entropy(s: int, k: int, classes: int,
     assert torch.equal(found[..., k * layout.width :], scores[..., k * layout.width :])
 
 
-@GPU
+@pytest.mark.gpu
 @TYPES
 @SHAPES
 def test_softmax_gradient_kernel_agrees(s: int, k: int, classes: int, dtype: torch.dtype) -> None:
@@ -132,7 +131,7 @@ def test_add_gradient() -> None:
     assert torch.allclose(copy, expected)
 
 
-@GPU
+@pytest.mark.gpu
 @TYPES
 @pytest.mark.parametrize(("s", "rows"), [(1, 1), (2, 30), (1, 2056)])
 def test_update_kernels_agree(s: int, rows: int, dtype: torch.dtype) -> None:
