@@ -86,10 +86,35 @@ def test_levels_of_ones_own() -> None:
         unseen.build_levels(seen=["tabbby.n.01"])
 
 
+def test_concepts_are_given_by_id_by_name_or_by_a_word_with_one_meaning(tmp_path: Path) -> None:
+    mine = unseen.build_levels(seen=["tabby.n.01", "tiger_cat.n.02"], levels=2, size=5)
+    assert "n02122298 (kitty.n.04) is in level 1" in mine.explain("kitty.n.04")
+    assert mine.explain("kitty.n.04") == mine.explain("n02122298")
+    assert "is a seen concept" in mine.explain("tabby.n.01")
+    assert "not in the universe" in mine.explain("entity.n.01")
+    with pytest.raises(UserError, match="kittyy"):
+        mine.explain("kittyy.n.04")
+    assert unseen.similarity("malamute", "siberian_husky.n.01") == unseen.similarity("n02110063", "n02110185")
+    # Images counted by name: a concept with enough of them stays.
+    cats = ["kitty.n.04", "persian_cat.n.01", "siamese_cat.n.01"]
+    counted = unseen.build_levels(
+        seen=["tabby.n.01"], universe=cats, levels=1, size=2, min_images=5, counts={"kitty.n.04": 5, "n02123394": 9},
+        exclude_subtrees="dog.n.01",
+    )  # fmt: skip
+    assert {concept.name for concept in counted[1]} == {"persian_cat.n.01", "kitty.n.04"}
+    with pytest.raises(UserError, match="kittyy"):
+        unseen.build_levels(seen=["tabby.n.01"], counts={"kittyy.n.04": 5})
+    with pytest.raises(UserError, match="twice"):
+        unseen.build_levels(seen=["tabby.n.01"], counts={"kitty.n.04": 5, "n02122298": 5})
+
+
 def test_levels_of_ones_own_taxonomy(tmp_path: Path) -> None:
     lines = ["child,parent", *(f"{kind}{i},{kind}" for kind in ("finch", "hawk", "moss") for i in range(6))]
     (tmp_path / "tree.csv").write_text("\n".join([*lines, "finch,bird", "hawk,bird", "bird,life", "moss,life"]))
     mine = unseen.build_levels(seen=["finch0"], taxonomy=tmp_path / "tree.csv", levels=2, size=5)
+    assert "finch1" in mine.explain("finch1")
+    with pytest.raises(UserError, match="finch9"):
+        mine.explain("finch9")
     assert {concept.name[:5] for concept in mine[1]} == {"finch"}
     assert {concept.name[:4] for concept in mine[2]} == {"moss"}
 

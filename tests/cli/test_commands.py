@@ -131,6 +131,19 @@ def test_build_from_cold_start_takes_less_than_five_seconds(counts_file: Path, t
 def test_explain(unseen: Unseen, counts_file: Path) -> None:
     arguments = ("levels", "build", "--recipe", "cog-v2", "--counts", counts_file, "--explain", "n02121808")
     assert unseen(*arguments).out == "n02121808 is out: it is an ancestor of a seen concept.\n"
+    assert unseen(*arguments[:-1], "domestic_cat.n.01").out == unseen(*arguments).out
+
+
+def test_concepts_of_ones_own_taxonomy_are_given_by_id_or_name(unseen: Unseen, tmp_path: Path) -> None:
+    edges = [f"{kind}{i},{kind},{kind} {i}" for kind in ("f", "h", "m") for i in range(6)]
+    (tmp_path / "tree.csv").write_text("\n".join(["child,parent,name", *edges, "f,life,finches", "h,life,", "m,life,"]))
+    (tmp_path / "seen.txt").write_text("f 0\n")
+    (tmp_path / "counts.csv").write_text("wnid,images\n" + "".join(f"{k} {i},9\n" for k in "fhm" for i in range(6)))
+    build = ("levels", "build", "--taxonomy", tmp_path / "tree.csv", "--seen", tmp_path / "seen.txt", "--levels", 1,
+             "--size", 5, "--counts", tmp_path / "counts.csv")  # fmt: skip
+    assert "f1 (f 1) is in level 1" in unseen(*build, "--explain", "f 1").out
+    assert "f1 is out: it lies under finches" in unseen(*build, "--explain", "f1", "--exclude-subtree", "finches").out
+    assert unseen(*build, "--explain", "f 9").code == 2
 
 
 def test_levels_of_a_species_tree(unseen: Unseen, tree: tuple[Path, Path], tmp_path: Path) -> None:

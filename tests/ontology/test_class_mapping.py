@@ -78,9 +78,15 @@ def test_written_and_read_again(tmp_path: Path) -> None:
     assert read_mapping(tmp_path / "map.csv").of == mapping.of
 
 
+def test_concepts_of_a_mapping_are_given_by_id_or_name(tmp_path: Path) -> None:
+    (tmp_path / "map.csv").write_text("wnid,class\ntabby.n.01,cat\nn02085620,dog\n")
+    assert read_mapping(tmp_path / "map.csv").of == {"n02123045": "cat", "n02085620": "dog"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("wnid,class\ntabbby.n.01,cat\n", "line 2: tabbby.n.01 is not in WordNet"),
         ("wnid,class\nn1,a\nn1,b\n", "line 3: n1 occurs twice"),
         ("wnid,class\nn1,\n", "line 2: n1 occurs twice, or a field is empty"),
         ("wnid,clas\nn1,a\n", "no column 'class'.*did you mean clas"),

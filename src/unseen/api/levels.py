@@ -60,7 +60,7 @@ class ConceptLevels(Levels):
         """One sentence that says why a concept is in its level, in a gap between levels, or excluded.
 
         Args:
-            concept: id of the concept, such as "n02110185".
+            concept: id or name of the concept, such as "n02110185" or "siberian_husky.n.01".
         """
         if self.built is None:
             raise UserError(
@@ -106,7 +106,7 @@ def build_levels(
     lcs: LcsRule = "depth",
     counts: Mapping[str, int] | None = None,
     min_images: int = 0,
-    exclude_subtrees: Sequence[str] = (),
+    exclude_subtrees: str | Sequence[str] = (),
     leaves: Leaves = "universe",
     ties: TieRule = "stable",
     spread: Spread = "to-end",
@@ -124,7 +124,7 @@ def build_levels(
         measure: a similarity measure listed by `unseen ls measures`, except cosine.
         lcs: which lowest common ancestor to use if there are several: the one with the greatest "depth" or with the
             most "information".
-        counts: number of images per concept id; required by `min_images`.
+        counts: number of images per concept, by id or name; required by `min_images`.
         min_images: smallest number of images that a concept must have.
         exclude_subtrees: concepts to exclude together with all their descendants.
         leaves: keep concepts that are not an ancestor of another concept in the "universe", or of another "eligible"
@@ -136,7 +136,7 @@ def build_levels(
         name: name of the levels.
 
     Returns:
-        The levels, with `.to_frame()`, `.plot()`, `.explain("n02110185")` and `.write("levels.csv")`.
+        The levels, with `.to_frame()`, `.plot()`, `.explain("siberian_husky.n.01")` and `.write("levels.csv")`.
 
     Example:
         >>> mine = unseen.build_levels(seen=["tabby.n.01", "malamute.n.01"], levels=3, size=50)
@@ -146,7 +146,7 @@ def build_levels(
         'siberian_husky.n.01'
     """
     from unseen.ontology.class_names import concept_of_word
-    from unseen.ontology.concept_sets import concept_set
+    from unseen.ontology.concept_sets import concept_set, counts_by_id
     from unseen.ontology.edges import read_taxonomy
     from unseen.ontology.measures import get_measure
     from unseen.ontology.wordnet import wordnet
@@ -162,26 +162,28 @@ def build_levels(
         _check(argument, value, get_args(known))
     if min_images > 0 and counts is None:
         raise UserError(f"min_images={min_images} needs the number of images per concept; give counts")
-    own = None if taxonomy is None else read_taxonomy(Path(taxonomy))
-    full = own or wordnet().taxonomy
+    full = wordnet().taxonomy if taxonomy is None else read_taxonomy(Path(taxonomy))
     where = "WordNet 3.0" if taxonomy is None else str(taxonomy)
 
     def ids(concepts: str | Sequence[str]) -> tuple[str, ...]:
         if isinstance(concepts, str):
             return concept_set(concepts, full)
-        given = tuple(dict.fromkeys(concept_of_word(key, own) for key in concepts))
+        given = tuple(dict.fromkeys(concept_of_word(key, full) for key in concepts))
         full.index(given, where)
         return given
 
+    out = [exclude_subtrees] if isinstance(exclude_subtrees, str) else exclude_subtrees
     chosen, trained = universe or ("imagenet-21k" if taxonomy is None else "taxonomy"), ids(seen)
     recipe = Recipe(
         name, chosen if isinstance(chosen, str) else "given", seen if isinstance(seen, str) else "given",
-        min_images=min_images, exclude_subtrees=ids(exclude_subtrees), leaves=leaves, measure=measure, lcs=lcs,
+        min_images=min_images, exclude_subtrees=ids(out), leaves=leaves, measure=measure, lcs=lcs,
         ties=ties, levels=levels, size=size, spread=spread,
     )  # fmt: skip
     concepts = ids(chosen)
-    images = None if counts is None else dict.fromkeys(concepts, 0) | dict(counts)
-    built = build(recipe, full.closure([*concepts, *trained], where), concepts, trained, counts=images)
+    images = None if counts is None else counts_by_id(counts, concepts, full)
+    built = build(
+        recipe, full.closure([*concepts, *trained], where), concepts, trained, counts=images, explained_in=full
+    )
     return ConceptLevels(built.levels.name, built.levels.concepts, built)
 
 
@@ -196,7 +198,7 @@ def similarity(
     """Similarity of two WordNet concepts.
 
     Args:
-        a, b: ids ("n02123159") or names ("tiger_cat.n.02").
+        a, b: ids ("n02123159"), names ("tiger_cat.n.02") or words with one meaning.
         measure: a similarity measure listed by `unseen ls measures`, except cosine.
         lcs: which lowest common ancestor to use if there are several: the one with the greatest "depth" or with the
             most "information".
@@ -209,6 +211,7 @@ def similarity(
         >>> round(unseen.similarity("tiger_cat.n.02", "domestic_cat.n.01"), 4)
         0.8287
     """
+    from unseen.ontology.class_names import concept_of_word
     from unseen.ontology.measures import get_measure
     from unseen.ontology.measures import similarity as of_pair
     from unseen.ontology.space import Space
@@ -218,9 +221,8 @@ def similarity(
     _check("lcs", lcs, get_args(LcsRule))
     if get_measure(measure).uses == "vectors":
         raise UserError(f"{measure} compares word vectors, which two concepts do not have; choose another measure")
-    net = wordnet()
-    pair = [net.wnid(a), net.wnid(b)]
-    taxonomy = net.taxonomy if over == "wordnet" else imagenet_taxonomy()
+    pair = [concept_of_word(a), concept_of_word(b)]
+    taxonomy = wordnet().taxonomy if over == "wordnet" else imagenet_taxonomy()
     for wnid in pair:
         if wnid not in taxonomy.position:
             raise UserError(f"{wnid} is not an ImageNet-21K concept or an ancestor of one; use over='wordnet'")

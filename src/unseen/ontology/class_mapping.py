@@ -82,11 +82,19 @@ def choose_mapping(name: str | Path) -> ClassMapping:
 
 
 def read_mapping(path: Path) -> ClassMapping:
-    """Read a mapping from a CSV file with the columns wnid (or label) and class; each concept may occur once."""
+    """Read a mapping from a CSV file with the columns wnid (or label) and class; each concept may occur once.
+
+    In the column wnid, names such as `tabby.n.01` stand for their ids.
+    """
     class_of = dict[str, str]()
     key = "label" if "label" in table_header(path) else COLUMNS[0]
     for line, row in read_table(path, (key, COLUMNS[1])):
         wnid, target = row[key], row[COLUMNS[1]]
+        if key == COLUMNS[0] and ".n." in wnid:
+            try:
+                wnid = wordnet().wnid(wnid)
+            except UserError as error:
+                raise UserError(f"{path}, line {line}: {error}") from None
         if not wnid or not target or wnid in class_of:
             raise UserError(f"{path}, line {line}: {wnid or 'a concept'} occurs twice, or a field is empty")
         class_of[wnid] = target

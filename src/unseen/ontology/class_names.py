@@ -66,8 +66,13 @@ def concepts_of_classes(
 
 
 def concept_of_word(key: str, taxonomy: Taxonomy | None = None) -> str:
-    """The single concept of an id, a name or a word; a word with several senses is an error."""
-    concept, guess = _finder(taxonomy, first=False)(key)
+    """The id of the single concept of an id, a name or a word; a word with several senses is an error.
+
+    Args:
+        taxonomy: a user's own, in which concepts have ids and names; None or WordNet's taxonomy for WordNet 3.0.
+    """
+    own = None if taxonomy is None or taxonomy is wordnet().taxonomy else taxonomy
+    concept, guess = _finder(own, first=False)(key)
     return wordnet().wnid(key) if guess else concept  # its error lists the senses
 
 

@@ -1,7 +1,7 @@
 """Sets of concepts, by name or from a user's file, and the number of images of each concept."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from unseen.errors import UserError, did_you_mean
@@ -39,7 +39,7 @@ def read_ids(path: Path, taxonomy: Taxonomy) -> tuple[str, ...]:
         word = taxonomy is wordnet().taxonomy and wordnet().find(whole)
         key = whole if word or whole in taxonomy.position else re.split(r"[\s,]", whole, maxsplit=1)[0]
         try:
-            wnid = _resolve(key, taxonomy)
+            wnid = concept_of_word(key, taxonomy)
         except UserError as error:
             raise UserError(f"{path}, line {line}: {error}") from None
         if wnid in ids:
@@ -50,15 +50,16 @@ def read_ids(path: Path, taxonomy: Taxonomy) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _resolve(key: str, taxonomy: Taxonomy) -> str:
-    return concept_of_word(key, None if taxonomy is wordnet().taxonomy else taxonomy)
+def read_counts(path: Path, universe: Sequence[str], taxonomy: Taxonomy | None = None) -> dict[str, int]:
+    """Images per concept from a CSV with the columns `wnid,images`; every concept of the universe must occur.
 
-
-def read_counts(path: Path, universe: Sequence[str]) -> dict[str, int]:
-    """Images per concept from a CSV with the columns `wnid,images`; every concept of the universe must occur."""
+    Concepts are given by id, or by name if the taxonomy with the names is given.
+    """
     counts: dict[str, int] = {}
+    named = dict(zip((*taxonomy.names, *taxonomy.ids), 2 * taxonomy.ids, strict=True)) if taxonomy else {}
     for line, row in read_table(path, ["wnid", "images"]):
-        wnid, text = row["wnid"], row["images"]
+        key, text = row["wnid"], row["images"]
+        wnid = named.get(key, key)
         if wnid in counts:
             raise UserError(f"{path}, line {line}: {wnid} occurs twice")
         if not re.fullmatch(r"-?[0-9]{1,15}", text):
@@ -71,3 +72,11 @@ def read_counts(path: Path, universe: Sequence[str]) -> dict[str, int]:
         more = f" and {len(missing) - 1} more of the universe" if len(missing) > 1 else ", a concept of the universe"
         raise UserError(f"{path}: no line for {missing[0]}{more}; add it, with 0 if it has no images")
     return counts
+
+
+def counts_by_id(counts: Mapping[str, int], universe: Sequence[str], taxonomy: Taxonomy) -> dict[str, int]:
+    """Images per concept of the universe, from counts by id or name; a concept without a count has 0 images."""
+    by_id = {concept_of_word(key, taxonomy): number for key, number in counts.items()}
+    if len(by_id) < len(counts):
+        raise UserError("counts has a concept twice, for instance by its id and by its name; give each once")
+    return dict.fromkeys(universe, 0) | by_id

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table, write_table
+from unseen.ontology.class_names import concept_of_word
 from unseen.ontology.eligibility import Selection, select
 from unseen.ontology.information import Floats
 from unseen.ontology.measures import get_measure
@@ -151,24 +152,30 @@ def _shipped(name: str) -> Levels:
 
 @dataclass(frozen=True)
 class Built:
-    """The result of building: the levels, and everything needed to explain them."""
+    """The result of building: the levels, and everything needed to explain them.
+
+    Attributes:
+        taxonomy: the taxonomy in which concepts to explain are looked up.
+    """
 
     recipe: Recipe
     selection: Selection
     ranking: tuple[Concept, ...]
     levels: Levels
+    taxonomy: Taxonomy
 
-    def explain(self, wnid: str) -> str:
-        """One sentence on why a concept is in its level, in a gap, or out."""
+    def explain(self, concept: str) -> str:
+        """One sentence on why a concept, given by id or name, is in its level, in a gap, or out."""
+        wnid = concept_of_word(concept, self.taxonomy)
         for step in self.selection.steps:
             if wnid in step.removed:
                 return f"{wnid} is out: {step.reason}."
-        for concept in self.ranking:
-            if concept.wnid == wnid:
-                where = f"is in level {concept.level}" if concept.level else "falls in a gap between levels"
+        for ranked in self.ranking:
+            if ranked.wnid == wnid:
+                where = f"is in level {ranked.level}" if ranked.level else "falls in a gap between levels"
                 return (
-                    f"{wnid} ({concept.name}) {where}: rank {concept.rank} of {len(self.ranking)}, "
-                    f"similarity {concept.similarity:.6f} to {concept.nearest}."
+                    f"{wnid} ({ranked.name}) {where}: rank {ranked.rank} of {len(self.ranking)}, "
+                    f"similarity {ranked.similarity:.6f} to {ranked.nearest}."
                 )
         return f"{wnid} is out: it is not in the universe ({self.recipe.universe})."
 
@@ -182,6 +189,7 @@ def build_levels(
     counts: Mapping[str, int] | None = None,
     vectors: Floats | None = None,
     information: Floats | None = None,
+    explained_in: Taxonomy | None = None,
 ) -> Built:
     """Build levels from a recipe.
 
@@ -190,6 +198,7 @@ def build_levels(
         universe, seen: the ids that the recipe's names stand for.
         counts: images per concept, for the recipe's minimum and the table's last column.
         vectors, information: (len(taxonomy), d) and (len(taxonomy),), if the measure or its IC come from outside.
+        explained_in: a larger taxonomy in which concepts to explain are looked up; by default `taxonomy`.
     """
     if not seen:
         raise UserError("no seen concepts: similarity to the seen set needs at least one")
@@ -211,7 +220,7 @@ def build_levels(
     )
     ranking = rank_concepts(space, recipe, selection.eligible, sorted(set(seen)), starts, counts)
     levels = Levels(recipe.name, tuple(concept for concept in ranking if concept.level))
-    return Built(recipe, selection, ranking, levels)
+    return Built(recipe, selection, ranking, levels, explained_in or taxonomy)
 
 
 def nearest_seen(space: Space, measure: str, rows: Ints, columns: Ints) -> tuple[NDArray[np.int64], Floats]:

@@ -11,6 +11,7 @@ from unseen.cli.choices import choose
 from unseen.cli.output import note, track
 from unseen.errors import UserError
 from unseen.images.listing import list_images
+from unseen.ontology.class_names import concept_of_word
 from unseen.ontology.concept_sets import concept_set, read_counts
 from unseen.ontology.edges import read_taxonomy
 from unseen.ontology.information import Floats, information_from_file
@@ -64,12 +65,9 @@ def build_from_inputs(recipe: Recipe, inputs: Inputs, explain: Sequence[str]) ->
     full = read_taxonomy(inputs.taxonomy) if inputs.taxonomy else wordnet().taxonomy
     where = str(inputs.taxonomy) if inputs.taxonomy else "WordNet 3.0"
     universe, seen = concept_set(recipe.universe, full), concept_set(recipe.seen, full)
-    if not inputs.taxonomy:
-        recipe = replace(recipe, exclude_subtrees=tuple(wordnet().wnid(key) for key in recipe.exclude_subtrees))
-    full.index(recipe.exclude_subtrees, where)
+    recipe = replace(recipe, exclude_subtrees=tuple(concept_of_word(key, full) for key in recipe.exclude_subtrees))
     taxonomy = full.closure([*universe, *seen], where)
-    wanted = [wordnet().wnid(key) if not inputs.taxonomy else key for key in explain]
-    full.index(wanted, where)
+    wanted = [concept_of_word(key, full) for key in explain]
     built = build_levels(
         recipe,
         taxonomy,
@@ -85,6 +83,7 @@ def build_from_inputs(recipe: Recipe, inputs: Inputs, explain: Sequence[str]) ->
             tell=note,
         ),
         information=_information(inputs.frequencies, full, taxonomy, universe),
+        explained_in=full,
     )
     return built, [built.explain(wnid) for wnid in wanted]
 
@@ -106,7 +105,7 @@ def _counts(recipe: Recipe, inputs: Inputs, universe: Sequence[str], taxonomy: T
     if inputs.counts:
         inner = taxonomy.above(taxonomy.index(universe))
         needed = [concept for concept in universe if inputs.taxonomy is None or not inner[taxonomy.position[concept]]]
-        return dict.fromkeys(universe, 0) | read_counts(inputs.counts, needed)
+        return dict.fromkeys(universe, 0) | read_counts(inputs.counts, needed, taxonomy)
     if inputs.images:
         found = {name: len(images) for name, images in track(list_images(inputs.images), "classes counted")}
         absent = [concept for concept in universe if concept not in found]

@@ -175,10 +175,11 @@ def plot(
 
     wanted = choose("--figure", figure, ("ranking", "images", "examples"))
     if wanted == "examples":
+        from unseen.ontology.class_names import concept_of_word
         from unseen.ontology.space import Space
         from unseen.ontology.wordnet import imagenet_taxonomy, wordnet
 
-        wnid = wordnet().wnid(concept)
+        wnid = concept_of_word(concept)
         universe = wordnet().members("imagenet-21k")
         chart = examples_chart(Space(imagenet_taxonomy([wnid])), wnid, universe, "lin")
     else:

@@ -70,13 +70,14 @@ def similarity(
     add --over wordnet.
     """
     from unseen.errors import UserError
+    from unseen.ontology.class_names import concept_of_word
     from unseen.ontology.measures import all_measures, get_measure
     from unseen.ontology.measures import similarity as measure_pair
     from unseen.ontology.space import LcsRule, Space
     from unseen.ontology.wordnet import imagenet_taxonomy, wordnet
 
     net = wordnet()
-    ids = [net.wnid(a), net.wnid(b)]
+    ids = [concept_of_word(a), concept_of_word(b)]
     choose("--over", over, ("imagenet", "wordnet"))
     taxonomy = net.taxonomy if over == "wordnet" else imagenet_taxonomy()
     for wnid in ids:
