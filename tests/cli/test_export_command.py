@@ -15,8 +15,10 @@ import unseen as package
 from unseen.api.run import Run
 from unseen.papers import published
 from unseen.papers.concept_generalization import DOMAINS
+from unseen.probes.protocol import COG_V2_SHORT
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone
+from unseen.runs.setup import ProtocolUsed
 
 Unseen = Callable[..., Any]
 
@@ -78,6 +80,24 @@ def test_results_of_other_data_are_left_out_and_that_is_said(unseen: Unseen, run
     assert "▶ <i>mine</i>" in board.out
     assert "a network of another size" in board.out
     assert "not comparable" in unseen("check", few).out
+
+
+def test_results_that_contradict_themselves_are_not_ranked(unseen: Unseen, run: Path, tmp_path: Path) -> None:
+    out, site = tmp_path / "results.json", tmp_path / "site"
+    unseen("export", run, "--out", out)
+    record = json.loads(out.read_text())
+    record["records"][0]["settings"]["logistic"] = ProtocolUsed.of("logistic", COG_V2_SHORT).settings
+    out.write_text(json.dumps(record))
+    assert unseen("check", out).code == 2
+    refused = unseen("leaderboard", out, "--site", site, "--out", tmp_path / "board.html")
+    assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
+    assert "not those of cog-v2: epochs is 30, not 100" in refused.err
+    assert not site.exists()
+    assert not (tmp_path / "board.html").exists()
+    in_run = json.loads((run / "run.json").read_text())
+    in_run["protocols"][0]["settings"]["epochs"] = 30
+    (run / "run.json").write_text(json.dumps(in_run))
+    assert "epochs is 30, not 100" in unseen("leaderboard", run).err
 
 
 def test_a_site_has_pages_and_files_and_loads_nothing(unseen: Unseen, run: Path, tmp_path: Path) -> None:

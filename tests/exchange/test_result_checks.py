@@ -16,11 +16,14 @@ from unseen.exchange.check import Finding, check_results
 from unseen.exchange.contributions import read_contributions
 from unseen.exchange.export import run_records, write_results
 from unseen.exchange.read import run_of_records
-from unseen.exchange.record import Levels, ResultRecord, ResultsFile
+from unseen.exchange.record import Interval95, Levels, ResultRecord, ResultsFile
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers.comparability import ScoredData
+from unseen.probes.many_shot import ERICSSON_2021
+from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.score import Score
+from unseen.runs.setup import ProtocolUsed
 
 
 def found(folder: Path, records: list[ResultRecord]) -> list[Finding]:
@@ -43,8 +46,14 @@ def test_sound_results_of_the_published_kind_give_nothing(tmp_path: Path) -> Non
         ({"value": 0.4}, "mean of its values"),
         ({"values": []}, "0 values for 1 seeds"),
         ({"seeds": [0, 0], "values": [0.4, 0.4], "value": 0.4}, "2 values for 1 seeds"),
-        ({"deviation": -0.1}, "negative deviation"),
+        ({"deviation": 0.1}, "standard deviation, but only one value"),
         ({"shots": 0}, "shots below 1"),
+        ({"shots": 2_000_000}, "2000000 shots"),
+        ({"seeds": [-1]}, "negative seed"),
+        ({"intervals": [Interval95("images", 0.4, 0.5)]}, "interval 0.4 to 0.5 over images"),
+        ({"intervals": [Interval95("seeds", 0.5, 0.4)]}, "above its upper end"),
+        ({"intervals": [Interval95("episodes", 0.4, 0.6)]}, "centred on 0.5"),
+        ({"value": 0.450012, "values": [0.450012], "intervals": []}, "no number of correct images out of 50,000"),
     ],
 )
 def test_scores_that_cannot_be_are_errors(tmp_path: Path, changes: dict[str, Any], part: str) -> None:
@@ -54,8 +63,25 @@ def test_scores_that_cannot_be_are_errors(tmp_path: Path, changes: dict[str, Any
     assert finding.where == "mine, cog-v2, in1k"
 
 
+@pytest.mark.parametrize("other", [COG_V2_SHORT, replace(COG_V2, validation=0.1)])
+def test_settings_that_contradict_the_protocol_are_errors(tmp_path: Path, other: LogisticProtocol) -> None:
+    first, *others = concept_records()
+    wrong = replace(first, settings={"logistic": ProtocolUsed.of("logistic", other).settings})
+    [finding] = found(tmp_path, [wrong, *others])
+    assert (finding.severity, finding.where) == ("error", "mine, cog-v2, in1k")
+    assert ("those of cog-v2-short" in finding.text) == (other is COG_V2_SHORT)
+    with pytest.raises(UserError, match="settings of logistic are not those of cog-v2"):
+        read_contributions([tmp_path / "r.json"])
+    sequential = replace(first, settings={"logistic": ProtocolUsed.of("logistic", COG_V2.sequential).settings})
+    assert found(tmp_path, [sequential, *others]) == []
+    [unknown] = found(tmp_path, [replace(each, settings={}) for each in (first, *others)])
+    assert (unknown.severity, "does not have the settings" in unknown.text) == ("warning", True)
+
+
 def test_records_that_cannot_be_are_errors(tmp_path: Path) -> None:
     first, *others = concept_records()
+    stated = replace(first, backbone=replace(first.backbone, imagenet_top1=76.1))
+    assert "imagenet_top1 is 76.1" in found(tmp_path, [stated])[0].text
     assert "no records" in found(tmp_path, [])[0].text
     assert "twice" in found(tmp_path, [first, first])[0].text
     levels = replace(first, data=replace(first.data, levels=Levels("cog-v2", "0" * 16)))
@@ -81,7 +107,10 @@ def test_tasks_are_set_beside_the_tables_of_tasks(tmp_path: Path) -> None:
     def records(value: float, **changes: Any) -> list[ResultRecord]:
         scored = replace(ScoredData("m", "dtd", "ericsson-2021", dataset.classes, images, "given"), **changes)
         score = Score("tasks", scored.protocol, "m", "dtd", "linear", None, 0, dataset.metric, value)
-        data = RunData("", [score], [Domain("dtd", "DTD")], [Backbone("m", "")], "m", scored=[scored], study="tasks")
+        data = RunData(
+            "", [score], [Domain("dtd", "DTD")], [Backbone("m", "")], "m", scored=[scored], study="tasks",
+            protocols=[ProtocolUsed.of("many-shot", ERICSSON_2021)],
+        )  # fmt: skip
         return [replace(each, backbone=replace(each.backbone, digest="a")) for each in run_records(data)]
 
     assert found(tmp_path, records(0.75)) == []
@@ -104,15 +133,18 @@ def test_what_is_odd_in_itself_is_a_warning(tmp_path: Path) -> None:
     low, high = records[5].scores
     turned = replace(records[5], scores=[replace(low, shots=None), replace(high, shots=1)])
     assert any("with 1 shots, but only" in each.text for each in found(tmp_path, [*records[:5], turned]))
-    guessing = with_score(records[0], value=0.0001, values=[0.0001])
+    guessing = with_score(records[0], value=0.0001, values=[0.0001], intervals=[])
     assert any("below chance (0.10%)" in each.text for each in found(tmp_path, [guessing]))
     odd = with_score(records[0], metric="unheard-of")
     assert any("does not know" in each.text for each in found(tmp_path, [odd]))
+    unfinished = with_score(records[0], seeds=[2])
+    assert any("no value for the seed 0" in each.text for each in found(tmp_path, [unfinished]))
     facts = {"lower": 0.0, "upper": 0.1, "higher_is_better": True, "unit": "share"}
     own = replace(odd, settings={**odd.settings, "unheard-of": facts})
     assert any("must be between 0 and 0.1" in each.text for each in found(tmp_path, [own]))
-    wide = replace(own, settings={"unheard-of": facts | {"upper": None}})
-    assert not any("does not know" in each.text for each in found(tmp_path, [wide]))
+    wide = replace(own, settings={**odd.settings, "unheard-of": facts | {"upper": None}})
+    [unchecked] = found(tmp_path, [wide])
+    assert (unchecked.severity, "only ranges and means were checked" in unchecked.text) == ("note", True)
     wrong = replace(own, settings={"unheard-of": facts | {"upper": "high"}})
     assert any("does not know" in each.text for each in found(tmp_path, [wrong]))
     place = replace(records[0], backbone=replace(records[0].backbone, description="of /home/jane/x"))

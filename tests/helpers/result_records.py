@@ -11,9 +11,10 @@ from unseen.ontology.levels import load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.papers import published
 from unseen.papers.concept_generalization import DOMAINS
+from unseen.probes.protocol import COG_V2
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.score import Score
-from unseen.runs.setup import LevelsUsed
+from unseen.runs.setup import LevelsUsed, ProtocolUsed
 
 
 def concept_records(more: float = 0.0, **changes: Any) -> list[ResultRecord]:
@@ -27,6 +28,7 @@ def concept_records(more: float = 0.0, **changes: Any) -> list[ResultRecord]:
     ]  # fmt: skip
     data = RunData(
         "", scores, [Domain(name, name, name == "in1k") for name in DOMAINS], [Backbone("mine", "yours")], "mine",
+        protocols=[ProtocolUsed.of("logistic", COG_V2)],
         levels=LevelsUsed("cog-v2", levels_hash(load_levels("cog-v2"))), published="cog-v2",
         scored=[whole_data("mine", name, **changes) for name in DOMAINS],
     )  # fmt: skip

@@ -15,6 +15,7 @@ from unseen.runs.job import job_key
 from unseen.runs.notices import Notice
 from unseen.runs.record import write_run
 from unseen.runs.results import RESULTS
+from unseen.runs.setup import ProtocolUsed
 
 
 def whole_data(backbone: str, domain: str, source: str = "cog-v2", **changes: Any) -> ScoredData:
@@ -57,6 +58,7 @@ def write_concept_run(
         baseline=backbones[0].name,
         published=published,
         told=notices,
+        protocols=[ProtocolUsed.of("logistic", COG_V2)],
         scored=scored,
     )
     write_run(folder, data, [job_key(job) for job in jobs])

@@ -1,25 +1,26 @@
 """Check whether the records of a results file are possible and plausible.
 
-Impossible values are errors: an accuracy above 1, a mean that differs from the mean of its values, levels that differ
-from those they are said to be. Implausible values are warnings: scores far outside the range of published models on the
-same data, a distant level that is easier than a near one. Notes name scores that are not comparable with published
-ones.
+Impossible values are errors: an accuracy above 1, levels that differ from those they are said to be, and numbers that
+contradict each other (`unseen.exchange.contradictions`). Implausible values are warnings: scores far outside the range
+of published models on the same data, a distant level that is easier than a near one. Notes name what was not checked,
+and scores that are not comparable with published ones.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import fsum, isclose
 from pathlib import Path
 from typing import Literal
 
 from unseen.errors import UserError
+from unseen.exchange.contradictions import ROUNDING, score_contradictions, setting_contradictions
+from unseen.exchange.named_protocols import named
 from unseen.exchange.places import names_a_place
 from unseen.exchange.plausible import comparison
 from unseen.exchange.read import own_metrics, read_results_file
 from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
-from unseen.metrics.catalogue import METRICS, Metric
+from unseen.metrics.catalogue import METRICS
 from unseen.ontology.levels import SHIPPED, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.concept_generalization import LEVELS
@@ -27,7 +28,8 @@ from unseen.reading.json_records import plain
 from unseen.runs.score import shots_name
 
 Severity = Literal["error", "warning", "note"]
-ROUNDING = 1e-9
+SETTINGS_OF = {"logistic": "logistic", "linear": "many-shot"}
+"""Probe → the name under which a record has its settings, for protocols that published numbers are compared with."""
 LONGEST_NAME = 200
 FEWER_BETTER = 0.02
 """An accuracy with fewer shots that is higher by more than this is a warning."""
@@ -91,12 +93,16 @@ def _record_errors(record: ResultRecord) -> Iterator[str]:
         yield "the number of images is negative, or the number of classes is less than 1"
     if data.published and data.levels and data.levels.hash != _shipped(data.published):
         yield f"the levels are said to be those of {data.published}, but their hash differs"
-    settings = [(score.probe, score.shots, score.metric) for score in record.scores]
-    if len({*settings}) < len(settings):
+    if record.backbone.imagenet_top1 is not None and not 0 <= record.backbone.imagenet_top1 <= 1:
+        yield f"imagenet_top1 is {record.backbone.imagenet_top1:g}, but must be between 0 and 1"
+    for probe, settings in record.settings.items():
+        yield from setting_contradictions(probe, record.protocol, settings)
+    scored = [(score.probe, score.shots, score.metric) for score in record.scores]
+    if len({*scored}) < len(scored):
         yield "the record has the same score twice"
     metrics = {**METRICS, **own_metrics(record)}
     for score in record.scores:
-        for text in _score_errors(score, metrics.get(score.metric)):
+        for text in score_contradictions(score, metrics.get(score.metric), record):
             yield f"{_named(score)} {text}"
 
 
@@ -110,37 +116,15 @@ def _named(score: ScoreFacts) -> str:
     return f"{score.metric} of {score.probe}{shots}"
 
 
-def _score_errors(score: ScoreFacts, metric: Metric | None) -> Iterator[str]:
-    if not score.values or len(score.values) != len(score.seeds) or len({*score.seeds}) < len(score.seeds):
-        yield f"has {len(score.values)} values for {len({*score.seeds})} seeds"
-        return
-    if score.shots is not None and score.shots < 1:
-        yield "has shots below 1"
-    mean = fsum(score.values) / len(score.values)
-    if not isclose(mean, score.value, abs_tol=ROUNDING, rel_tol=ROUNDING):
-        yield f"is {score.value:g}, but the mean of its values is {mean:g}"
-    if metric and any(not _within(metric, value) for value in (score.value, *score.values)):
-        yield f"is {_worst(metric, score):g}, but must be between {metric.lower:g} and {metric.upper:g}"
-    if (score.deviation or 0) < 0 or any(each.low > each.high for each in score.intervals):
-        yield "has a negative deviation, or an interval with its lower end above its upper end"
-
-
-def _within(metric: Metric, value: float) -> bool:
-    return metric.lower - ROUNDING <= value <= metric.upper + ROUNDING
-
-
-def _worst(metric: Metric, score: ScoreFacts) -> float:
-    return next(value for value in (score.value, *score.values) if not _within(metric, value))
-
-
 def _warnings(file: ResultsFile) -> Iterator[Finding]:
-    """Warnings about implausible values, then notes on scores that are not comparable with published ones."""
+    """Warnings about implausible values, then notes on what was not checked or is not comparable with papers."""
     unlikely, notes = list[Finding](), list[Finding]()
     if any(names_a_place(text) for text in _texts(plain(file))):
         yield Finding("warning", "", "the file contains a path of the machine it was written on; export the run again")
     for record in file.records:
         beside = comparison(record)
         unlikely += [Finding("warning", _where(record), text) for text in (*_unlikely(record), *beside.unlikely)]
+        notes += [Finding("note", _where(record), text) for text in _unchecked(record)]
         if beside.refused:
             notes.append(Finding("note", _where(record), beside.refused))
     yield from _together([*unlikely, *_level_order(file.records)])
@@ -162,6 +146,12 @@ def _unlikely(record: ResultRecord) -> Iterator[str]:
         if score.metric not in METRICS and score.metric not in own:
             yield f"{_named(score)} has a metric that this version of unseen does not know"
         by.setdefault((score.probe, score.metric), {})[score.shots] = score.value
+        missing = sorted({*range(max(score.seeds))} - {*score.seeds})
+        if missing:
+            yield f"{_named(score)} has no value for the seed {missing[0]}; is the run finished?"
+    for probe, name in SETTINGS_OF.items():
+        if any(each == probe for each, _ in by) and named(name, record.protocol) and name not in record.settings:
+            yield f"the record does not have the settings of {probe}, so that they cannot be compared with its protocol"
     chance = 1 / record.data.classes if record.data.classes else 0
     for (probe, metric), values in by.items():
         for shots, value in values.items():
@@ -174,6 +164,16 @@ def _unlikely(record: ResultRecord) -> Iterator[str]:
         yield from _more_is_worse(probe, metric, values)
     if record.backbone.digest is None and record.backbone.classifier is None:
         yield "the record does not identify the weights: `digest` is null"
+
+
+def _unchecked(record: ResultRecord) -> Iterator[str]:
+    own = own_metrics(record)
+    if own:
+        verb = "is a metric" if len(own) == 1 else "are metrics"
+        yield f"{', '.join(own)} {verb} of the author's own: only ranges and means were checked"
+    for probe, settings in record.settings.items():
+        if probe not in own and "code" not in settings and named(probe, record.protocol) is None:
+            yield f"this installation does not know the settings of {record.protocol}, which were not checked"
 
 
 def _more_is_worse(probe: str, metric: str, values: dict[int | None, float]) -> Iterator[str]:

@@ -127,10 +127,19 @@ def _read(folders: Sequence[Path]) -> list[tuple[str, RunData]]:
                 f"published ones; use unseen report"
             )
         refuse_other_data(folder, data)
+        _refuse_contradictions(folder, data)
         if not data.scores:
             raise UserError(f"{folder}: no scores yet; finish the run")
         runs.append((folder.resolve().name, _with_caveats(data)))
     return runs
+
+
+def _refuse_contradictions(folder: Path, data: RunData) -> None:
+    from unseen.exchange.contradictions import setting_contradictions
+
+    for each in data.protocols:
+        for text in setting_contradictions(each.probe, each.name, each.settings):
+            raise UserError(f"{folder}: {text}")
 
 
 def _with_caveats(data: RunData) -> RunData:
