@@ -12,9 +12,9 @@ from unseen.papers import published
 from unseen.papers.transfer import imagenet_top1, published_task_scores
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section, Table
-from unseen.report.tasks.page import _leaders, findings, task_page, write_task_page
+from unseen.report.tasks.page import findings, task_page, write_task_page
 from unseen.report.tasks.shown import shown_part
-from unseen.report.tasks.tables import best_two, score_rows, score_tables, text_of
+from unseen.report.tasks.tables import score_rows, score_tables, text_of
 from unseen.studies.tasks.analysis import averages, correlations, ranks
 from unseen.studies.tasks.page_data import Bins, CorrelationTable, Fit, TaskDataset, TaskPage
 
@@ -93,16 +93,46 @@ def test_a_large_run_shows_the_best_backbones_and_their_ranks_among_all(monkeypa
     assert "20 backbones" in task_page(large).facts
 
 
-def test_best_and_second_best_as_in_the_paper() -> None:
-    assert best_two({"a": 1.0, "b": 3.0, "c": 2.0, "d": 3.0}) == {"b": "best", "d": "best", "c": "second"}
-    assert best_two({"a": 1.0, "b": 3.0}, higher_is_better=False) == {"a": "best", "b": "second"}
-    assert best_two({"a": 1.0}) == {}
-    five = next(table for table in score_tables(page()) if table.caption.startswith("5-way 5-shot"))
+def compared_page(**linear: tuple[float, float]) -> TaskPage:
+    """A page of backbones with scores of linear probes on two data sets of 150 test images each."""
+    scores = [
+        replace(task_score(name, dataset, "linear", value), metric=metric)
+        for name, values in linear.items()
+        for dataset, value, metric in zip(("photos", "breeds"), values, ("top1", "mean-per-class"), strict=True)
+    ]
+    datasets = [TaskDataset(name, name, "other", own=True, test_images=150) for name in ("photos", "breeds")]
+    return replace(
+        page(), backbones=list(linear), datasets=datasets, scores=scores, fits=[], averages=[], ranks={}, timings={}
+    )
+
+
+def bold(page: TaskPage) -> list[tuple[str, str]]:
+    """Backbone and column of every marked score of a page."""
+    return [
+        (row.cells[0].text, column.title)
+        for section in task_sections(page)
+        for table in section.tables
+        for row in table.rows
+        for column, cell in zip(table.columns, row.cells, strict=True)
+        if cell.style
+    ]
+
+
+def test_a_score_is_bold_only_if_an_interval_supports_it() -> None:
+    assert bold(compared_page(a=(113 / 150, 0.9), b=(112 / 150, 0.1), c=(20 / 150, 0.1))) == []
+    clear = compared_page(a=(130 / 150, 0.9), b=(90 / 150, 0.1))
+    assert bold(clear) == [("a", "photos")]  # the difference of mean per-class accuracies has no interval
+    unknown = replace(clear, datasets=[replace(dataset, test_images=None) for dataset in clear.datasets])
+    assert bold(unknown) == []
+
+
+def test_scores_over_episodes_and_calibration_errors_are_never_bold() -> None:
+    assert bold(page()) == []
+    five = next(table for table in score_tables(page()) if table.name == "5-shot")
+    assert "not over images" in five.caption
     cells = {row.cells[0].text: row.cells[1] for row in five.rows}
-    # Table 6 has 77.50 ± 0.55 for the supervised model on CIFAR-10, the same as `mine` here.
-    assert (text_of(cells["mine"]), cells["mine"].style) == ("77.50 ± 0.40", "best")
-    assert (text_of(cells["Supervised"]), cells["Supervised"].style) == ("77.50 ± 0.55", "best")
-    assert cells["DeepCluster-v2"].style == "second"
+    assert text_of(cells["mine"]) == "77.50 ± 0.40"
+    assert text_of(cells["Supervised"]) == "77.50 ± 0.55"  # Table 6
     assert [row.style for row in five.rows] == [""] + ["published"] * 14
 
 
@@ -173,14 +203,14 @@ def test_findings_say_where_a_backbone_stands() -> None:
     assert second.count("CIFAR-10") == 1  # the data sets of several settings are named once
 
 
-def test_the_first_finding_compares_backbones_and_counts_ties() -> None:
-    scores = {"a": {"dtd": 0.5, "pets": 0.9}, "b": {"dtd": 0.5, "pets": 0.8}, "c": {"cars": 0.1}}
-    assert list(_leaders(scores)) == ["a has the highest linear-probe score on 2 of 2 data sets, ties included."]
-    tied = {"a": {"dtd": 0.5}, "b": {"dtd": 0.5}}
-    assert list(_leaders(tied)) == [
-        "a and b each have the highest linear-probe score on 1 of 1 data set, ties included."
-    ]
-    assert list(_leaders({"a": {"dtd": 0.5}})) == []
+def test_the_first_finding_counts_only_differences_beyond_chance() -> None:
+    close = findings(compared_page(a=(113 / 150, 0.9), b=(112 / 150, 0.1)))[0]
+    clear = findings(compared_page(a=(130 / 150, 0.9), b=(90 / 150, 0.1)))[0]
+    assert "on none of 1 data set" in close
+    assert "on 1 of 1 data set (a on 1)" in clear
+    assert all("1 other data set" in sentence for sentence in (close, clear))
+    assert not any("beyond chance" in sentence for sentence in findings(page()))
+    assert not any(word in f"{close} {clear}" for word in ("best", "highest"))
 
 
 @pytest.mark.parametrize(

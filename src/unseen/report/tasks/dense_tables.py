@@ -1,13 +1,11 @@
 """Tables of dense tasks: one per data set and probe, with the published models if they are comparable."""
 
 import re
-from collections.abc import Iterator
 
-from unseen.metrics.catalogue import METRICS
 from unseen.papers.dense_settings import METRIC_TITLES, PROBE_TITLES, TRAINED, column_text, column_title
 from unseen.papers.transfer import SOURCE
 from unseen.report.core.model import Cell, Column, Row, Table
-from unseen.report.tasks.tables import backbone_row, best_two
+from unseen.report.tasks.tables import backbone_row
 from unseen.runs.score import Score
 from unseen.studies.tasks.dense_page import DenseProbe, DenseTask
 from unseen.studies.tasks.page_data import TaskPage
@@ -48,20 +46,11 @@ def probe_table(page: TaskPage, task: DenseTask, probe: DenseProbe) -> Table:
         if score.source == SOURCE and (score.probe, score.domain) == (probe.probe, task.name):
             printed.setdefault(score.backbone, {})[score.metric] = score
     metrics = list(dict.fromkeys(metric for of in own.values() for metric in of))
-    marks: dict[tuple[str, str, bool], str] = {}
-    for metric in metrics:
-        found = {(name, published): of[metric].value for name, of, published in _rows(own, printed) if metric in of}
-        keys = {f"{place}": key for place, key in enumerate(found)}
-        values = {place: found[key] for place, key in keys.items()}
-        for place, mark in best_two(values, higher_is_better=METRICS[metric].higher_is_better).items():
-            marks[(metric, *keys[place])] = mark
     rows = [
-        backbone_row(
-            name, [_cell(of.get(metric), marks.get((metric, name, published), "")) for metric in metrics],
-            published=published,
-        )
-        for name, of, published in _rows(own, printed)
-    ]  # fmt: skip
+        backbone_row(name, [_cell(of.get(metric)) for metric in metrics], published=published)
+        for published, models in ((False, own), (True, printed))
+        for name, of in models.items()
+    ]
     columns = [Column(column_title(metric), names=(metric,)) for metric in metrics]
     caution = [TRAINED[probe.probe].caution] if probe.beside else []
     return Table(
@@ -71,15 +60,8 @@ def probe_table(page: TaskPage, task: DenseTask, probe: DenseProbe) -> Table:
     )  # fmt: skip
 
 
-def _rows(
-    own: dict[str, dict[str, Score]], printed: dict[str, dict[str, Score]]
-) -> Iterator[tuple[str, dict[str, Score], bool]]:
-    yield from ((name, of, False) for name, of in own.items())
-    yield from ((name, of, True) for name, of in printed.items())
-
-
-def _cell(score: Score | None, mark: str) -> Cell:
-    return Cell() if score is None else Cell(column_text(score.metric, score.value), (score.value,), style=mark)
+def _cell(score: Score | None) -> Cell:
+    return Cell() if score is None else Cell(column_text(score.metric, score.value), (score.value,))
 
 
 def class_table(task: DenseTask, probe: DenseProbe) -> Table:

@@ -15,6 +15,8 @@ from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
 from unseen.report.tasks.image_parts import image_findings
 from unseen.report.tasks.shown import shown_part
+from unseen.report.tasks.tables import compared_images, leader
+from unseen.runs.score import Score
 from unseen.studies.tasks.dense_page import DenseTask
 from unseen.studies.tasks.page_data import OTHER, TaskPage
 from unseen.words import counted, joined
@@ -59,7 +61,7 @@ def findings(page: TaskPage) -> list[str]:
     for score in page.scores:
         if task_setting(score) == LINEAR:
             by_backbone[score.backbone][score.domain] = score.value
-    sentences += _leaders({name: by_backbone[name] for name in page.backbones})
+    sentences += _leaders(page)
     for name in page.backbones:
         linear = by_backbone[name]
         own = {dataset: value for dataset, value in linear.items() if dataset not in others}
@@ -86,26 +88,30 @@ def findings(page: TaskPage) -> list[str]:
             found = [f"{page.ranks[each.setting][name]} of {len(each.values)} in {each.title}" for each in averages]
             places.append(f"{'; '.join(found)} ({_named(datasets, titles)})")
         if places:
-            sentences.append(f"Among the paper's models, {name} ranks {'; '.join(places)}.")
+            sentences.append(f"Among the paper's models, {name} ranks {'; '.join(places)}, by means without intervals.")
     sentences += [sentence for task in page.dense for sentence in _dense_findings(task)]
     return [*sentences, *image_findings(page)]
 
 
-def _leaders(scores: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
-    """The backbones with the highest linear-probe score on the most data sets, of those with several backbones."""
-    datasets = [name for name, count in Counter(d for of in scores.values() for d in of).items() if count > 1]
-    first = Counter[str]()
-    for dataset in datasets:
-        best = max(of[dataset] for of in scores.values() if dataset in of)
-        first.update(name for name, of in scores.items() if of.get(dataset) == best)
-    if not first:
+def _leaders(page: TaskPage) -> Iterator[str]:
+    """The backbones whose linear-probe score is above all others beyond chance, of data sets with several backbones."""
+    by_dataset = defaultdict[str, list[Score]](list)
+    for score in page.scores:
+        if task_setting(score) == LINEAR and not score.published:
+            by_dataset[score.domain].append(score)
+    several = {dataset: scores for dataset, scores in by_dataset.items() if len(scores) > 1}
+    compared = [dataset for dataset, scores in several.items() if compared_images(page, dataset, scores)]
+    if not compared:
         return
-    most = max(first.values())
-    leaders = [name for name, count in first.items() if count == most]
-    does = "has" if len(leaders) == 1 else "each have"
-    tied = ", ties included" if first.total() > len(datasets) else ""
-    of = counted(len(datasets), "data set")
-    yield f"{joined(leaders)} {does} the highest linear-probe score on {most} of {of}{tied}."
+    first = Counter(filter(None, (leader(page, dataset, several[dataset]) for dataset in compared)))
+    who = joined([f"{name} on {count}" for name, count in first.most_common()])
+    of = f"of {counted(len(compared), 'data set')}"
+    others = counted(len(several) - len(compared), "other data set")
+    rest = f" The scores on {others} have no such intervals." if len(several) > len(compared) else ""
+    yield (
+        f"Linear probes: one backbone is more accurate than all others, beyond chance, on {first.total() or 'none'} "
+        f"{of}{f' ({who})' if who else ''}, by 95% intervals of the differences.{rest}"
+    )
 
 
 def _pictures(page: TaskPage) -> list[str]:

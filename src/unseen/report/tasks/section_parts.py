@@ -10,7 +10,8 @@ PUBLISHED = {"Supervised": ("supervised (paper)", 4)}
 SELF_SUPERVISED = ("self-supervised (paper)", 1)
 FRAME = 3
 """Percents that a reliability diagram shows beyond its ends."""
-BEST = "In each column, the best is bold and the second best underlined; grey rows are published models."
+GREY_ROWS = "Grey rows are published models."
+NONE_BOLD = f"No score is marked as the best, because differences have no interval here. {GREY_ROWS}"
 
 
 def reliability_lines(before: Bins, after: Bins, first: str) -> list[Series]:

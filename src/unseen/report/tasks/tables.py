@@ -1,9 +1,9 @@
-"""Tables of the task study: one row per backbone, the best two of each column marked as in the paper."""
+"""Tables of the task study: one row per backbone; a score is bold only if an interval supports that it is higher."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
-from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import Correlation
+from unseen.metrics.leaders import clear_leader
 from unseen.papers.dense_settings import is_headline
 from unseen.papers.transfer import (
     ECE,
@@ -20,10 +20,11 @@ from unseen.studies.tasks.page_data import OTHER, SHOTS, CorrelationTable, Pair,
 
 NO_FIT: dict[str, object] = {"penalty": None, "edge": None, "converged": None}
 OVER_TEN = "mean of the paper's ten"
+OVER_EPISODES = "95% interval over episodes, not over images"
 CAPTIONS = {
     LINEAR: "Linear probe, each data set's own metric, percent",
     FINETUNED: "Fine-tuned, each data set's own metric, percent",
-    **{f"{shots}-shot": f"5-way {shots}-shot, accuracy in percent, 95% interval" for shots in SHOTS},
+    **{f"{shots}-shot": f"5-way {shots}-shot, accuracy in percent, {OVER_EPISODES}" for shots in SHOTS},
     ECE: "Expected calibration error in percent",
     SCALED_ECE: "The same after temperature scaling",
     FINETUNED_ECE: "Fine-tuned: expected calibration error in percent",
@@ -85,12 +86,10 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
     names += [""] if in_paper.intersection(names) and any(not domain for _, domain in scores) else []
     others = dict.fromkeys(score.backbone for score in scores.values() if score.published and score.domain in names)
     rows = [*own, *others] if own else []
-    better = METRICS["ece" if setting.endswith("ece") else "top1"].higher_is_better
-    marks = {}
-    for column in names:
-        values = {name: scores[name, column].value for name in rows if (name, column) in scores}
-        for name, mark in best_two(values, higher_is_better=better).items():
-            marks[name, column] = mark
+    leaders = {
+        column: leader(page, column, [scores[name, column] for name in rows if (name, column) in scores])
+        for column in names
+    }
     own_data = [dataset.title for dataset in page.datasets if dataset.own and dataset.name in names]
     caption = f"{CAPTIONS[setting]}; no published numbers for your data set" if own_data else CAPTIONS[setting]
     columns = [score_column(titles.get(name, OVER_TEN), name or "mean of ten") for name in names]
@@ -98,7 +97,7 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
         setting, [Column(number=False, names=("backbone",)), *columns],
         [
             backbone_row(
-                name, [_cell(scores.get((name, column)), marks.get((name, column), "")) for column in names],
+                name, [_cell(scores.get((name, column)), leads=name == leaders[column]) for column in names],
                 published=name in others,
             )
             for name in rows
@@ -119,21 +118,28 @@ def backbone_row(name: str, cells: list[Cell], *, published: bool = False) -> Ro
     return Row([Cell(name, look=True), *cells], backbone=name)
 
 
-def best_two(values: Mapping[str, float], *, higher_is_better: bool = True) -> dict[str, str]:
-    """`best` and `second` by name; equal values share a mark. A single name has none."""
-    if len(values) < 2:
-        return {}
-    order = sorted(set(values.values()), reverse=higher_is_better)
-    words = dict(zip(order, ("best", "second"), strict=False))
-    return {name: words[value] for name, value in values.items() if value in words}
+def leader(page: TaskPage, dataset: str, scores: Sequence[Score]) -> str | None:
+    """The backbone whose score on a data set is above all others beyond chance; None if there is no such backbone."""
+    return clear_leader({score.backbone: score.value for score in scores}, compared_images(page, dataset, scores))
 
 
-def _cell(score: Score | None, mark: str) -> Cell:
+def compared_images(page: TaskPage, dataset: str, scores: Sequence[Score]) -> int | None:
+    """The number of test images behind scores, if it gives their differences an interval.
+
+    Only top-1 accuracy on all test images has one: the intervals of few-shot scores are over episodes and do not cover
+    the choice of images, and other metrics are not shares of images.
+    """
+    if any(score.metric != "top1" or score.shots is not None for score in scores):
+        return None
+    return next((each.test_images for each in page.datasets if each.name == dataset), None)
+
+
+def _cell(score: Score | None, *, leads: bool) -> Cell:
     if score is None:
         return Cell()
     half = score.half_width
     spread = "" if half is None else f"± {100 * half:.2f}"
-    return Cell(f"{100 * score.value:.2f}", (score.value, half), style=mark, small=spread)
+    return Cell(f"{100 * score.value:.2f}", (score.value, half), style="best" if leads else "", small=spread)
 
 
 def correlation_tables(table: CorrelationTable) -> list[Table]:

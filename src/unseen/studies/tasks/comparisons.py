@@ -6,6 +6,7 @@ no known facts such as a licence. A user's own data set has its own name, and no
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
@@ -125,6 +126,21 @@ def data_names(verdicts: Mapping[tuple[str, str], Comparability]) -> Names:
 
 def page_datasets(data: RunData, names: Names) -> list[TaskDataset]:
     """The data sets of a page, in order; a name that stands for different data has one entry for each."""
+    images = _test_images(data, names)
+    return [replace(dataset, test_images=images.get(dataset.name)) for dataset in _named_datasets(data, names)]
+
+
+def _test_images(data: RunData, names: Names) -> dict[str, int]:
+    """Name of data → number of their test images; the smallest if backbones were tested on different numbers."""
+    found: dict[str, int] = {}
+    for each in data.scored:
+        name, images = names.get((each.backbone, each.domain)), each.images.get("test")
+        if name is not None and images:
+            found[name] = min(images, found.get(name, images))
+    return found
+
+
+def _named_datasets(data: RunData, names: Names) -> list[TaskDataset]:
     found = []
     for domain in data.domains:
         limits = {each.limit for each in data.scored if each.domain == domain.name and each.limit is not None}

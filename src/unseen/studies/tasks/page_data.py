@@ -29,6 +29,7 @@ class TaskDataset:
         family: the paper's group of few-shot data sets, empty for none; `OTHER` for data sets outside the paper.
         limit: largest number of images per class and split; None for all.
         own: whether it is the user's own data set.
+        test_images: number of test images; None if it is not known.
     """
 
     name: str
@@ -36,6 +37,7 @@ class TaskDataset:
     family: str
     limit: int | None = None
     own: bool = False
+    test_images: int | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from unseen.papers.transfer import ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE, SCA
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
 from unseen.report.tasks.section_parts import (
-    BEST,
+    NONE_BOLD,
     reliability_figure,
     reliability_lines,
     temperature_sentences,
@@ -46,7 +46,7 @@ def build(page: TaskPage) -> Section | None:
     )
     tables = score_tables(page, (ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE))
     sentences = list(_calibration_sentences(page))
-    return Section("calibration", "Calibration", sentences, figures, f"{note} {BEST}", tables)
+    return Section("calibration", "Calibration", sentences, figures, f"{note} {NONE_BOLD}", tables)
 
 
 def _calibration_sentences(page: TaskPage) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Gallery, Picture, Section, Series
 from unseen.report.tasks.dense_tables import class_metric, class_table, probe_table, slug
-from unseen.report.tasks.section_parts import BEST
+from unseen.report.tasks.section_parts import NONE_BOLD
 from unseen.studies.tasks.dense_page import DenseProbe, DenseResult, DenseTask
 from unseen.studies.tasks.page_data import TaskPage
 
@@ -44,7 +44,7 @@ def build(page: TaskPage) -> Iterator[Section]:
             f"{task.title[:1].upper()}{task.title[1:]}",
             [sentence for probe in with_classes for sentence in _words(task, probe)],
             [_bars(task, probe) for probe in with_classes],
-            f"{BEST}{panels}",
+            f"{NONE_BOLD}{panels}",
             [*tables, *(class_table(task, probe) for probe in with_classes)],
             galleries=shown,
         )

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from unseen.metrics.leaders import RULE
 from unseen.papers.transfer import FINETUNED, LINEAR, task_setting
 from unseen.report.core.discover import PageSection
 from unseen.report.core.metric_words import metric_words
 from unseen.report.core.model import Figure, Section, Series
-from unseen.report.tasks.section_parts import BEST
+from unseen.report.tasks.section_parts import GREY_ROWS
 from unseen.report.tasks.tables import score_tables
 from unseen.studies.tasks.page_data import TaskPage
 from unseen.words import joined
@@ -47,13 +48,15 @@ def build(page: TaskPage) -> Section | None:
         "Scores are top-1 accuracy, mean per-class accuracy or 11-point mean average precision, as usual for each data "
         "set. Linear probe: logistic regression on unnormalized features, with the best of 45 ℓ2 constants on "
         "validation data, fitted again to training and validation data. Fine-tuned: the whole network is trained with "
-        "the best setting of a grid on validation data. Published scores are those of the paper's Table 1."
+        "the best setting of a grid on validation data. Published scores are those of the paper's Table 1. "
+        f"A top-1 accuracy is bold if {RULE}: Newcombe's interval from the number of test images, which is "
+        "conservative for scores on the same images. Differences of the other metrics have no interval here."
     )
     alone = () if any(score.shots is not None for score in page.scores) else page.notes
     sentences = [*fit_sentences(page), *alone]
     tables = score_tables(page, (LINEAR, FINETUNED))
     figures = [figure] if len(places) > 1 else []  # the tables have the scores on a single data set
-    return Section("many-shot", "Many-shot", sentences, figures, f"{note} {BEST}", tables)
+    return Section("many-shot", "Many-shot", sentences, figures, f"{note} {GREY_ROWS}", tables)
 
 
 def fit_sentences(page: TaskPage) -> Iterator[str]:

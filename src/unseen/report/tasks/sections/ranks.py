@@ -37,7 +37,8 @@ def build(page: TaskPage) -> Section | None:
         "Each spoke is a setting, with the best rank at the rim and the worst in the centre: a larger area means "
         "better ranks. As in the paper’s Fig. 7, ranks are by average accuracy, not by means of logits, over the data "
         "sets that all models of a setting share. Few-shot episodes have 20 images per class; dense tasks are ranked "
-        "by AP50, mean angle and mIoU. Calibration is not included."
+        "by AP50, mean angle and mIoU. Calibration is not included. Ranks have no intervals: neighbouring ranks may "
+        "differ by chance."
     )
     return Section("ranks", "Ranks", figures=figures, note=note)
 
