@@ -35,7 +35,7 @@ def test_no_text_can_leave_its_cell() -> None:
 
 def test_a_pages_table_keeps_groups_marks_and_small_texts() -> None:
     columns = [Column("Model", number=False), Column("L1"), Column("L5")]
-    rows = [Row([Cell("a_1"), Cell("70.1", style="best", small="(±0.1)"), Cell("50.0", style="second", below="n=3")])]
+    rows = [Row([Cell("a_1"), Cell("70.1", style="best", small="(±0.1)"), Cell("50.0", style="main", below="n=3")])]
     table = Table("t", columns, rows, "A caption: 5%", groups=[("Levels", 2)])
     assert latex_table(table).splitlines() == [
         r"% \usepackage{booktabs}",
@@ -46,7 +46,7 @@ def test_a_pages_table_keeps_groups_marks_and_small_texts() -> None:
         r"\cmidrule(lr){2-3}",
         r"Model & L1 & L5 \\",
         r"\midrule",
-        r"a\_1 & \textbf{70.1} {\footnotesize ($\pm$0.1)} & \underline{50.0} {\footnotesize (n=3)} \\",
+        r"a\_1 & \textbf{70.1} {\footnotesize ($\pm$0.1)} & 50.0 {\footnotesize (n=3)} \\",
         r"\bottomrule",
         r"\end{tabular}",
     ]

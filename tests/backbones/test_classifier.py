@@ -166,8 +166,10 @@ def test_real_weights_name_real_photographs() -> None:
 
 
 def test_sources_without_a_head_are_refused() -> None:
-    with pytest.raises(UserError, match="openclip:ViT-B-32: networks of timm: and torchvision:"):
+    with pytest.raises(UserError, match="openclip:ViT-B-32: only networks of timm:, torchvision: and registry:"):
         own_head("openclip:ViT-B-32")
+    with pytest.raises(UserError, match="registry:efficientnet_lite0: has fixed weights"):
+        own_head("registry:efficientnet_lite0", checkpoint=Path("other.pth"))
     with pytest.raises(UserError, match="registry:efficientnet_lite0: its outputs are ImageNet-1K's classes"):
         own_head("registry:efficientnet_lite0", classes=["cat", "dog"])
     with pytest.raises(UserError, match="no backbone 'registry:lite0'"):

@@ -50,10 +50,54 @@ def test_few_models_have_a_page_without_a_fit(unseen: Unseen, tmp_path: Path) ->
     few = write_shift_run(tmp_path / "few", made_up(NAMES[:2]))
     answer = unseen("report", few, "--out", tmp_path / "page.html")
     assert answer.code == 0
-    assert (
-        "2 models of the fit have accuracies on val-on-imagenet-r-classes, imagenet-r; 2 coefficients need 3"
-        in answer.out
+    assert "needs at least 3 models with accuracies on val-on-imagenet-r-classes, imagenet-r, and there are 2" in (
+        answer.out
     )
+
+
+PLAIN = {"photos": ("photos", "all"), "web": ("web", "all"), "sketches": ("sketches", "all")}
+"""Test sets of plain folders, none of which is marked as in-distribution."""
+
+
+def plain_run(folder: Path, models: int) -> Path:
+    accuracy = made_up(NAMES[:models])
+    columns = dict(zip(PLAIN, ("val", "imagenet-sketch", "imagenet-r"), strict=True))
+    found = {name: {plain: of[column] for plain, column in columns.items()} for name, of in accuracy.items()}
+    return write_shift_run(folder, found, columns=PLAIN)
+
+
+def test_plain_folders_are_told_how_to_name_the_id_test_set(unseen: Unseen, tmp_path: Path) -> None:
+    run = plain_run(tmp_path / "run", 6)
+    answer = unseen("report", run, "--out", tmp_path / "page.html")
+    assert answer.code == 0
+    assert "--id" in answer.out
+    assert "shifted = false" in answer.out
+    assert "--classes" not in answer.out
+    fitted = unseen("report", run, "--id", "photos", "--out", tmp_path / "page.html")
+    assert fitted.code == 0
+    lines = [line.split()[:2] for line in fitted.out.splitlines() if line.startswith(("web ", "sketches "))]
+    assert lines == [["web", "6"], ["sketches", "6"]]
+
+
+def test_a_chosen_fit_of_too_few_models_is_a_page_of_accuracies(unseen: Unseen, tmp_path: Path) -> None:
+    run = plain_run(tmp_path / "run", 2)
+    answer = unseen("report", run, "--id", "photos", "--ood", "web", "--out", tmp_path / "page.html")
+    assert answer.code == 0
+    html = (tmp_path / "page.html").read_text()
+    assert "needs at least 3 models" in html
+    assert all(f"{100 * value:.2f}" in html for value in pd.read_csv(run / "accuracies.csv")["web"])
+
+
+def test_an_accuracy_is_bold_only_if_an_interval_supports_it(unseen: Unseen, tmp_path: Path) -> None:
+    columns = {"close": ("close", "all"), "apart": ("apart", "all")}
+    accuracy = {"a": {"close": 0.755, "apart": 0.9}, "b": {"close": 0.754, "apart": 0.7}}
+    run = write_shift_run(tmp_path / "run", accuracy, columns=columns)
+    answer = unseen("report", run, "--out", tmp_path / "page.html", "--export", tmp_path / "files")
+    assert answer.code == 0
+    assert (tmp_path / "files" / "accuracies.tex").read_text().count("textbf") == 1
+    assert [line for line in answer.out.splitlines() if "highest" in line] == [
+        "apart: a has the highest accuracy, 90.00%, beyond chance; the lowest is 70.00%."
+    ]
 
 
 def test_beside_a_run_of_concepts_they_are_an_axis(unseen: Unseen, run: Path, tmp_path: Path) -> None:

@@ -46,7 +46,12 @@ def own_head(
             )
         return _packaged(load_backbone(name, weights=weights, size=size, device=device), rest, known)
     if source not in ("timm", "torchvision"):
-        raise UserError(f"{name}: networks of timm: and torchvision: have a classifier of their own, others do not")
+        if source == "registry":
+            raise UserError(f"{name}: has fixed weights; leave out the checkpoint to use the classifier of its package")
+        raise UserError(
+            f"{name}: only networks of timm:, torchvision: and registry: come with a classifier of their own; choose "
+            "another (zero-shot for open_clip, or the file of a linear probe)"
+        )
     if "@" in rest:
         raise UserError(f"{name}: give the weights of a classifier by themselves, not behind @: --checkpoint FILE")
     names = tuple(classes) or wordnet().members("imagenet-1k")

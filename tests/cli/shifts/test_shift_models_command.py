@@ -56,6 +56,7 @@ def test_evaluate(sets: Path, tmp_path: Path) -> None:
     assert header == "model,group,classifier,val,imagenet-r,val-on-imagenet-r-classes"
     assert row.startswith("timm:test_vit,,")
     assert len(list((tmp_path / "out/logits").iterdir())) == 2
+    assert "imagenet-r" in (tmp_path / "out/report.html").read_text()
 
 
 def test_evaluate_refuses(sets: Path, tmp_path: Path) -> None:
@@ -85,6 +86,7 @@ def test_evaluate_adds_models_and_names_those_it_cannot_load(sets: Path, tmp_pat
     lines = (out / "accuracies.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines] == ["model", "timm:test_vit", "timm:test_vit2", "a", "c"]
     assert lines[1].split(",")[2:] == lines[3].split(",")[2:]  # the same network under two names
+    assert all(f">{name}<" in (out / "report.html").read_text() for name in ("timm:test_vit2", "a", "c"))
 
 
 def test_evaluate_decodes_on_every_core_unless_told(

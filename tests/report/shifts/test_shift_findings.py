@@ -25,18 +25,18 @@ def page(*points: FittedModel) -> ShiftPage:
 def test_the_fit_and_the_extremes() -> None:
     first, second = findings(page(model("x", 0.02), model("y", -0.03), model("z", 0.0)))
     assert first == (
-        "sketch: accuracy on a and b explains 90.0% of the variance over 9 models; the best single ID test set, b, "
+        "sketch: accuracy on a and b explains 90.0% of the variance over 9 models; alone, a explains 50.0% and b "
         "explains 75.0%."
     )
     assert second == (
-        "x has the highest effective robustness on sketch, +2.00 points (interval +1.00 to +3.00); y has the lowest, "
-        "−3.00 points (interval −4.00 to −2.00)."
+        "Effective robustness on sketch goes from −3.00 points (interval −4.00 to −2.00) for y to +2.00 points "
+        "(interval +1.00 to +3.00) for x."
     )
 
 
 def test_ties_and_single_models() -> None:
     tied = findings(page(model("x", 0.02), model("y", 0.02), model("z", 0.0)))[1]
-    assert tied.startswith("x and y share the highest effective robustness on sketch, +2.00 points; z has the lowest")
+    assert tied.endswith("for z to +2.00 points for x and y.")
     assert findings(page(model("x", 0.02), model("y", 0.02)))[1].startswith("All models have the same")
     assert findings(page(model("x", 0.02)))[1].startswith("x has an effective robustness of +2.00")
 

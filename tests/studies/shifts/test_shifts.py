@@ -342,7 +342,7 @@ def cell(row: int, column: str, value: object) -> pd.DataFrame:
         (a_table().assign(photos=50.0), {}, "sketch: all 24 models have the same accuracy on photos"),
         (a_table().assign(sketch=50.0), {}, "sketch: all 24 models have the same accuracy on the OOD"),
         (a_table().assign(photos=np.nan), {}, "no model has an accuracy in column 'photos'"),
-        (a_table(2), {}, "2 models of the fit have accuracies on photos, sketch; 2 coefficients need 3"),
+        (a_table(2), {}, "needs at least 3 models with accuracies on photos, sketch, and there are 2"),
         (a_table(), {"fit_on": "group == nobody"}, "no model of the table is selected"),
         (a_table(), {"fit_on": lambda t: t.photos}, "one boolean per row, not float64"),
         (a_table().assign(sketch=lambda t: t.sketch / 100), {}, "'photos' is in percent but no accuracy on 'sketch'"),

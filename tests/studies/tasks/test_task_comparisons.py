@@ -13,7 +13,7 @@ from unseen.studies.tasks.comparisons import data_names, page_datasets, refuse_c
 def test_parts_of_different_sizes_are_different_data() -> None:
     limits = {"a": 40, "b": 30}
     scored = [
-        ScoredData(name, "digits", "ericsson-2021", 10, {"train": 10 * limit}, limit=limit)
+        ScoredData(name, "digits", "ericsson-2021", 10, {"train": 10 * limit, "test": limit}, limit=limit)
         for name, limit in limits.items()
     ]
     # Of merged runs, the domain is that of the first.
@@ -24,6 +24,7 @@ def test_parts_of_different_sizes_are_different_data() -> None:
     shown = {dataset.name: dataset for dataset in page_datasets(data, names)}
     assert {name: shown[names[name, "digits"]].limit for name in limits} == limits
     assert len(shown) == 2
+    assert {name: shown[names[name, "digits"]].test_images for name in limits} == limits
 
 
 def own_run(content: str, limit: int | None = None) -> RunData:
@@ -44,7 +45,7 @@ def test_own_data_have_no_published_numbers_and_say_whose_they_are() -> None:
         names = data_names(verdicts)
         [shown] = page_datasets(data, names)
         assert (names["a", "birds"], shown.name, shown.title) == (name, name, title)
-        assert (shown.family, shown.limit, shown.own) == ("other", limit, True)
+        assert (shown.family, shown.limit, shown.own, shown.test_images) == ("other", limit, True, None)
 
 
 def test_own_data_that_were_changed_between_runs_are_not_put_together() -> None:

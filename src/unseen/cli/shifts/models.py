@@ -24,7 +24,7 @@ from unseen.cli.options import (
     WeightsOption,
 )
 from unseen.cli.output import Json, console, note, print_json, print_table
-from unseen.cli.shifts.results import print_accuracies
+from unseen.cli.shifts.results import print_accuracies, write_run_page
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 from unseen.own_code import told_before
@@ -106,7 +106,7 @@ def evaluate(
     ray_address: RayAddressOption = None,
     part: PartOption = "1/1",
 ) -> None:
-    """Evaluate models on test sets; `unseen shifts fit` then fits effective robustness.
+    """Evaluate models on test sets and write a report, with effective robustness if a fit is possible.
 
     If it is interrupted, the same command resumes.
     """
@@ -135,7 +135,8 @@ def evaluate(
         return
     data = run_study(request, out, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
     print_accuracies(data, [plan.model for plan in request.plans], [column.name for column in request.columns])
-    note(f"Wrote {out}")
+    if data.scores:
+        write_run_page(out)
     request.refuse_passed_over(out)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.cli.output import console, print_table
+from unseen.cli.running import REPORT
 from unseen.words import signed
 
 if TYPE_CHECKING:
@@ -14,8 +15,25 @@ if TYPE_CHECKING:
     from unseen.studies.shifts.study import ShiftStudy
 
 
+def write_run_page(folder: Path) -> None:
+    """Write the page of a run into its folder, including results of other processes, and print its findings."""
+    from unseen.report.shifts.findings import findings
+    from unseen.report.shifts.of_runs import page_of_runs
+    from unseen.report.shifts.page import write_shift_page
+    from unseen.runs.lock import folder_lock
+
+    with folder_lock(folder):
+        page = page_of_runs([folder])
+        write_shift_page(page, folder / REPORT)
+    for sentence in (*page.notes, *findings(page)):
+        console().print(sentence)
+    console().print(f"\nReport: {folder / REPORT}")
+
+
 def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
     """Print a summary of the page of shift runs, and write the table."""
+    from unseen.report.shifts.findings import findings
+
     if page.accuracies:
         print_accuracies(page.accuracies.data)
         if table:
@@ -33,7 +51,7 @@ def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
         print_table(
             f"Fits on {' and '.join(page.id_sets)}; errors in percentage points", columns, fits, right=columns[1:]
         )
-    for sentence in page.notes:
+    for sentence in (*page.notes, *findings(page)):
         console().print(sentence)
     if table:
         console().print(f"\nScores: {table}")

@@ -132,7 +132,9 @@ class Cell:
     Attributes:
         values: in CSV, one per name of the column; the text if empty.
         order: the sort key, if it is not the first value.
-        style: class names of the style sheet: best, second, strong, faint, none; model for the header of its row.
+        style: class names of the style sheet: best and strong for numbers that an interval supports (the highest of a
+            column, an interval that excludes 0), main for the main column, faint, none; model for the header of its
+            row.
         small, below: texts beside and below the main text, in smaller type.
         about: text of the tooltip.
         shade: background colour, from −1 for the worst to 1 for the best; None for none.
@@ -162,7 +164,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table; `style` is published, yours, strong or foot; `group` is hidden with that of the figures."""
+    """A row of a table; `style` is published, yours, main or foot; `group` is hidden with that of the figures."""
 
     cells: Sequence[Cell]
     style: str = ""

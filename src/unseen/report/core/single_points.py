@@ -28,7 +28,7 @@ def _table(figure: Figure, name: str) -> Table:
             ends = (series.low[number], series.high[number]) if series.low else (None, None)
             known = ends[0] is not None and ends[1] is not None and ends[0] != ends[1]
             between = f"{_number(ends[0])} to {_number(ends[1])}" if known else "–"  # type: ignore[arg-type]
-            cells = [Cell(series.name), Cell(_number(y), (y,), style="strong"), Cell(between, ends if known else ())]
+            cells = [Cell(series.name), Cell(_number(y), (y,), style="main"), Cell(between, ends if known else ())]
             rows.append(Row(cells, "" if series.strong else "published"))
     columns = [
         Column("", number=False, names=("name",)),

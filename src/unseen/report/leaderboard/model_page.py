@@ -94,7 +94,7 @@ def _row(record: ResultRecord, score: ScoreFacts) -> Row:
     return Row(
         [
             Cell(record.data.title, (record.data.name,)),
-            Cell(metric_text(score.metric, score.value), (score.value, low, high), small=spread, style="strong"),
+            Cell(metric_text(score.metric, score.value), (score.value, low, high), small=spread, style="main"),
             Cell(metric_words(score.metric), (score.metric,)), Cell(probe_words(score.probe), (score.probe,)),
             Cell(shots_name(score.shots), (shots_name(score.shots),), order=score.shots or 1e9),
             Cell(beside, (beside,), style="text"), Cell(str(len(score.seeds)), (len(score.seeds),)),

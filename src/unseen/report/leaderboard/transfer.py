@@ -81,5 +81,5 @@ def _row(model: str, values: Values, reasons: Mapping[str, str], page: str, sour
         Cell(percent(values[name]), (values[name],)) if name in values else Cell("–", about=reasons.get(name, ""))
         for name in names
     ]
-    whole = Cell("–") if mean is None else Cell(percent(mean), (mean,), style="strong")
+    whole = Cell("–") if mean is None else Cell(percent(mean), (mean,), style="main")
     return Row([Cell(model, link=page), Cell(source), *numbers, whole], "yours" if page else "")

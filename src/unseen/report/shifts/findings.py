@@ -13,7 +13,7 @@ MOST_NAMED = 3
 def findings(page: ShiftPage) -> list[str]:
     """How well ID accuracy predicts OOD accuracy, and which models are above and below the prediction."""
     if not page.panels:
-        return list(_best_accuracies(page))
+        return list(_accuracies(page))
     sentences = [sentence for panel in page.panels[:MOST_NAMED] for sentence in (_fit(panel), extremes(panel))]
     if len(page.panels) > MOST_NAMED:
         sentences.append(f"The tables below have {len(page.panels) - MOST_NAMED} more OOD test sets.")
@@ -21,14 +21,15 @@ def findings(page: ShiftPage) -> list[str]:
 
 
 def _fit(panel: OodPanel) -> str:
-    """R² of the fit to all ID sets and, with several, that of the best single one on the same models."""
+    """R² of the fit to all ID sets and, with several, those of single ones on the same models."""
     record = panel.record
     names = list(record["coefficients"])
-    single = [found for found in record["leave_one_out_of_id_sets"] if len(found["id"]) == 1]
+    single = {found["id"][0]: found["r2"] for found in record["leave_one_out_of_id_sets"] if len(found["id"]) == 1}
     alone = ""
-    if len(names) > 1 and single:
-        best = max(single, key=lambda found: float(found["r2"]))
-        alone = f"; the best single ID test set, {best['id'][0]}, explains {_share(best['r2'])}"
+    if len(names) > 1 and 0 < len(single) <= MOST_NAMED:
+        alone = f"; alone, {joined([f'{name} explains {_share(r2)}' for name, r2 in single.items()])}"
+    elif len(names) > 1 and single:
+        alone = f"; single ID test sets explain {_share(min(single.values()))} to {_share(max(single.values()))}"
     return (
         f"{panel.name}: accuracy on {joined(names)} explains {_share(record['r2'])} of the variance over {record['n']} "
         f"models{alone}."
@@ -36,7 +37,7 @@ def _fit(panel: OodPanel) -> str:
 
 
 def extremes(panel: OodPanel) -> str:
-    """The models with the highest and the lowest effective robustness, and whether these differ from 0."""
+    """The range of effective robustness over models, with the intervals of both ends."""
     if not panel.points:
         return ""
     if len(panel.points) == 1:
@@ -45,16 +46,16 @@ def extremes(panel: OodPanel) -> str:
     highest, lowest = (choose(panel.points, key=lambda point: point.rho) for choose in (max, min))
     if _points(highest.rho) == _points(lowest.rho):
         return f"All models have the same effective robustness on {panel.name}: {_points(highest.rho)} points."
-    (high, most), (low, least) = (_tied(panel.points, point) for point in (highest, lowest))
-    return f"{high} the highest effective robustness on {panel.name}, {most}; {low} the lowest, {least}."
+    low, high = (_end(panel.points, point) for point in (lowest, highest))
+    return f"Effective robustness on {panel.name} goes from {low} to {high}."
 
 
-def _tied(points: Sequence[FittedModel], extreme: FittedModel) -> tuple[str, str]:
-    """The model of an extreme value with its interval, or all models that share the value as printed."""
+def _end(points: Sequence[FittedModel], extreme: FittedModel) -> str:
+    """An extreme value with its interval and model, or with all models that share the value as printed."""
     models = [point.model for point in points if _points(point.rho) == _points(extreme.rho)]
     if len(models) > 1:
-        return f"{joined(models)} share", f"{_points(extreme.rho)} points"
-    return f"{extreme.model} has", _rho(extreme)
+        return f"{_points(extreme.rho)} points for {joined(models)}"
+    return f"{_rho(extreme)} for {extreme.model}"
 
 
 def _groups(page: ShiftPage) -> Iterator[str]:
@@ -72,19 +73,22 @@ def _groups(page: ShiftPage) -> Iterator[str]:
     yield f"Mean effective robustness by group on {over}, in points: {', '.join(means)}."
 
 
-def _best_accuracies(page: ShiftPage) -> Iterator[str]:
-    """The most accurate model on each of the first test sets, for runs without a fit."""
+def _accuracies(page: ShiftPage) -> Iterator[str]:
+    """The accuracies on each of the first test sets, and a clear leader, for runs without a fit."""
     runs = page.accuracies
     if runs is None:
         return
     for name in list(runs.columns)[:MOST_NAMED]:
-        scores = {score.backbone: score.value for score in runs.data.scores if score.domain == name}
+        scores = runs.accuracies(name)
         if not scores:
             continue
-        best = max(scores.values())
-        models = joined([model for model, value in scores.items() if value == best])
-        most = "has an accuracy of" if len(scores) == 1 else "has the highest accuracy,"
-        yield f"{name}: {models} {most} {100 * best:.2f}%."
+        low, high = (f"{100 * value:.2f}%" for value in (min(scores.values()), max(scores.values())))
+        if len(scores) == 1:
+            yield f"{name}: {joined(list(scores))} has an accuracy of {high}."
+        elif leader := runs.leader(name):
+            yield f"{name}: {leader} has the highest accuracy, {high}, beyond chance; the lowest is {low}."
+        else:
+            yield f"{name}: accuracies go from {low} to {high}, and no model is ahead of all others beyond chance."
 
 
 def _share(r2: float) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from unseen.errors import UserError, did_you_mean
 from unseen.images.shift_sets.registry import SHIFT_SETS
+from unseen.metrics.leaders import clear_leader
 from unseen.runs.data import RunData
 from unseen.runs.merge import merge_runs
 from unseen.runs.results import Result
@@ -23,12 +24,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+NO_ID = (
+    "No fit of effective robustness: no test set of these runs is marked as in-distribution. Name it with --id, or set "
+    "shifted = false in its TOML file."
+)
+
+
 @dataclass(frozen=True)
 class RunTable:
     """Accuracies of the models of runs; `columns` describes each column."""
 
     data: RunData
     columns: Mapping[str, Facts]
+
+    def accuracies(self, column: str) -> dict[str, float]:
+        """Model → its accuracy in a column."""
+        return {score.backbone: score.value for score in self.data.scores if score.domain == column}
+
+    def leader(self, column: str) -> str | None:
+        """The model that is more accurate than all others beyond chance; None if there is no such model."""
+        return clear_leader(self.accuracies(column), self.columns[column].images)
 
     def to_frame(self) -> "pd.DataFrame":
         """One row per model: `model`, `group`, and a fraction for each column, or an empty cell."""
@@ -84,14 +99,25 @@ def table_of_runs(runs: Sequence[tuple[str, RunData, Sequence[Result]]]) -> RunT
 
 
 def fit_chosen(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[str]) -> RunFits:
-    """The fit of chosen columns."""
+    """The fit of chosen columns, or a notice about why it is not possible.
+
+    Without chosen ID columns they are those of unshifted test sets, without chosen OOD columns those of shifted ones.
+    """
     for name in (*id_sets, *ood_sets):
         if name not in runs.columns:
             hint = did_you_mean(name, runs.columns) or f"; choose from {', '.join(runs.columns)}"
             raise UserError(f"no column '{name}' in these runs{hint}")
+    others = [name for name in runs.columns if name not in {*id_sets, *ood_sets}]
+    id_sets = id_sets or [name for name in others if not _shifted(runs, name)]
+    ood_sets = ood_sets or [name for name in others if _shifted(runs, name)]
     sizes = {name: runs.columns[name].images for name in (*id_sets, *ood_sets)}
-    study = study_shifts(_table(runs, runs.to_frame(), id_sets, ood_sets), ShiftSettings(sizes=sizes))
-    return RunFits([study], dict.fromkeys(ood_sets, id_sets), list(_other_classes(runs, id_sets, ood_sets)))
+    table = _table(runs, runs.to_frame(), id_sets, ood_sets)
+    notices = list(_other_classes(runs, id_sets, ood_sets))
+    try:
+        study = study_shifts(table, ShiftSettings(sizes=sizes))
+    except UserError as error:
+        return RunFits([], {}, [*notices, f"No fit of {', '.join(ood_sets)}: {error}."])
+    return RunFits([study], dict.fromkeys(ood_sets, id_sets), notices)
 
 
 def _other_classes(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[str]) -> Iterator[str]:
@@ -117,16 +143,21 @@ def fit_runs(runs: RunTable) -> RunFits:
     frame = runs.to_frame()
     found, notices = dict[tuple[str, ...], list[ShiftStudy]](), list[str]()
     fitted_on = dict[str, Sequence[str]]()
-    for ood, of in runs.columns.items():
-        if not _shifted(runs, ood):
-            continue
+    shifted = [name for name in runs.columns if _shifted(runs, name)]
+    if len(shifted) == len(runs.columns):
+        return RunFits([], {}, [NO_ID])
+    for ood in shifted:
+        of = runs.columns[ood]
         ids = {
             facts.test_set: name
             for name, facts in runs.columns.items()
             if not _shifted(runs, name) and facts.digest == of.digest
         }
         if not ids:
-            notices.append(f"{ood} has no fit: no unshifted test set was scored on the same classes (--classes).")
+            notices.append(
+                f"{ood} has no fit: no in-distribution test set was scored on the same classes (--classes {ood} of "
+                "unseen shifts run)."
+            )
             continue
         sizes = {name: runs.columns[name].images for name in (ood, *ids.values())}
         try:

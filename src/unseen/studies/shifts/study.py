@@ -167,8 +167,9 @@ def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
         sets = ", ".join((*table.id_columns[ood], ood))
         below = sum(why.kind == "below" for why in left_out.values())
         raise UserError(
-            f"{inside.sum()} models of the fit have accuracies on {sets}; {fewest - 1} coefficients need {fewest}"
-            + (f", and {below} models are below the minimum: lower it" if below else "")
+            f"a fit on {len(names)} ID test set{'s' if len(names) > 1 else ''} needs at least {fewest} models "
+            f"with accuracies on {sets}, and there {'is' if inside.sum() == 1 else 'are'} {inside.sum()}"
+            + (f"; {below} are below the minimum: lower it" if below else "")
         )
     fitted, target, method = x[inside], y[inside], settings.method
     try:

@@ -61,7 +61,7 @@ def _cells(pair: PairComparison, item: Comparison, titles: dict[str, str]) -> li
     return [
         Cell(f"{pair.first} − {pair.second}", (pair.first, pair.second)),
         Cell(titles[item.domain], (item.domain,), order=list(titles).index(item.domain)),
-        Cell(text, (difference.accuracy.value,), style="strong"),
+        Cell(text, (difference.accuracy.value,), style="main"),
         Cell(ends, (difference.accuracy.low, difference.accuracy.high)), Cell(p, (item.p_holm,)),
         Cell(effect, (difference.standardised,)), Cell(won, ((1 + difference.dominance) / 2,)),
     ]  # fmt: skip

@@ -62,7 +62,7 @@ def _row(entry: Entry, domain: str, cautions: list[str], reach: float) -> Row:
             entry.model, (entry.model,), style="model", small=", ".join(marks), about="; ".join(entry.cautions),
             look=entry.yours, dot=None if entry.yours else CATEGORY_COLOURS[entry.category],
         ),
-        _accuracy(entry, domain, "strong"),
+        _accuracy(entry, domain, "main"),
         Cell(
             points(effective.value), (effective.value, effective.low, effective.high),
             about=f"{points(effective.low)} to {points(effective.high)}", span=(span[0], span[1], span[2]),

@@ -39,8 +39,8 @@ def _fits(page: ShiftPage) -> Table:
         adjusted = r["adjusted_r2"]
         more = "" if adjusted is None else f"(adjusted {adjusted:.4f})"
         cells = [
-            Cell(panel.name, small=own), Cell(f"{r['r2']:.4f}", (r["r2"], adjusted), style="strong", small=more),
-            _error(r["mae"], "strong"), _error(r["leave_one_out"]["mae"]),
+            Cell(panel.name, small=own), Cell(f"{r['r2']:.4f}", (r["r2"], adjusted), style="main", small=more),
+            _error(r["mae"], "main"), _error(r["leave_one_out"]["mae"]),
         ]  # fmt: skip
         cells += [_weight(r["coefficients"][name], r["intervals"]["coefficients"][name]) for name in page.id_sets]
         cells += [_weight(r["intercept"], r["intervals"]["intercept"]), Cell(str(r["n"]))]
@@ -73,18 +73,18 @@ def _id_sets(page: ShiftPage) -> Table:
         Row(
             [
                 Cell("" if number else panel.name, (panel.name,)), Cell(" + ".join(found["id"])),
-                Cell(f"{found['r2']:.4f}", (found["r2"],)), _error(found["mae"]), _held_out(found, number == 0),
+                Cell(f"{found['r2']:.4f}", (found["r2"],)), _error(found["mae"]), _held_out(found),
             ]
         )
         for panel in page.panels for number, found in enumerate(panel.record["leave_one_out_of_id_sets"][:MOST])
     ]  # fmt: skip
     columns = [OOD, Column("ID test sets", number=False), *ERRORS, HELD_OUT]
-    return Table("id-sets", columns, rows, "Other choices of ID test sets, on the same models")
+    return Table("id-sets", columns, rows, "Other choices of ID test sets, on the same models; ± is the standard error")
 
 
-def _held_out(found: Mapping[str, Any], first: bool) -> Cell:
+def _held_out(found: Mapping[str, Any]) -> Cell:
     value, error = found["held_out_mae"], found["standard_error"]
-    return Cell(f"{value:.2f} ± {error:.2f}", (value, error), style="strong" if first else "")
+    return Cell(f"{value:.2f} ± {error:.2f}", (value, error))
 
 
 def _alternatives(page: ShiftPage) -> Table:

@@ -29,7 +29,7 @@ def build(page: ShiftPage) -> Section | None:
             Cell(f"{score['mae']:.2f}", (score["mae"],)), Cell(str(score["models"])),
             Cell("in the fit" if score["in_fit"] else "only scored"),
         ]  # fmt: skip
-        rows.append(Row(cells, "strong" if score["average"] else ""))
+        rows.append(Row(cells, "main" if score["average"] else ""))
     note = (
         "ρ and MAE are in points; the deviation is the sample standard deviation over models. Averages are taken first "
         "over OOD test sets, for models with scores on all of them, and then over models."

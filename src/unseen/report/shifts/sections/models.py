@@ -20,7 +20,7 @@ def build(page: ShiftPage) -> Section | None:
     rows = [
         Row(
             [
-                Cell(point.model), Cell(panel.name), Cell(_points(point.rho), (point.rho,), style="strong"),
+                Cell(point.model), Cell(panel.name), Cell(_points(point.rho), (point.rho,), style="main"),
                 Cell(f"{_points(point.low)} to {_points(point.high)}", (point.low, point.high)),
                 *(_percent(value) for value in (point.accuracy, point.expected, *point.id_accuracy)),
                 Cell(point.group),

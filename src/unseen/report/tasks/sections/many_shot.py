@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from unseen.metrics.leaders import RULE
+from unseen.metrics.leaders import METHOD, RULE
 from unseen.papers.transfer import FINETUNED, LINEAR, task_setting
 from unseen.report.core.discover import PageSection
 from unseen.report.core.metric_words import metric_words
@@ -49,8 +49,7 @@ def build(page: TaskPage) -> Section | None:
         "set. Linear probe: logistic regression on unnormalized features, with the best of 45 ℓ2 constants on "
         "validation data, fitted again to training and validation data. Fine-tuned: the whole network is trained with "
         "the best setting of a grid on validation data. Published scores are those of the paper's Table 1. "
-        f"A top-1 accuracy is bold if {RULE}: Newcombe's interval from the number of test images, which is "
-        "conservative for scores on the same images. Differences of the other metrics have no interval here."
+        f"A top-1 accuracy is bold if {RULE}: {METHOD}. Differences of the other metrics have no interval here."
     )
     alone = () if any(score.shots is not None for score in page.scores) else page.notes
     sentences = [*fit_sentences(page), *alone]

@@ -28,7 +28,7 @@ def build(page: TaskPage) -> Section | None:
         share = score.metric in metrics and metrics[score.metric].unit == "share"
         text = f"{100 * score.value:.1f}" if share else f"{score.value:.3f}"
         names = [Cell(score.backbone), Cell(titles.get(score.domain, score.domain), (score.domain,)), Cell(score.probe)]
-        value = Cell(text, (score.value,), style="strong")
+        value = Cell(text, (score.value,), style="main")
         rows.append(
             Row(
                 [*names, Cell(shots_name(score.shots)), Cell(metric_words(score.metric), (score.metric,)), value],
