@@ -124,6 +124,18 @@ def test_a_site_has_pages_and_files_and_loads_nothing(unseen: Unseen, run: Path,
     assert unseen("check", site / "results.json", *(site / "results").iterdir()).code == 0
 
 
+def test_models_that_are_all_left_out_are_refused(unseen: Unseen, tmp_path: Path) -> None:
+    shift, site, page = (tmp_path / name for name in ("shift.json", "site", "page.html"))
+    shifted = write_shift_run(tmp_path / "shift-run", made_up(["robust"]))
+    assert unseen("export", shifted, "--out", shift).code == 0
+    for words in ((shift, "--site", site), (shifted, "--site", site), (shift, "--out", page), (shift,)):
+        answer = unseen("leaderboard", *words)
+        assert (answer.code, answer.out, len(answer.err.splitlines())) == (2, "", 1)
+        assert "no results on the concepts of ImageNet-CoG" in answer.err
+    assert not site.exists()
+    assert not page.exists()
+
+
 def test_mistakes_get_one_sentence(unseen: Unseen, run: Path, tmp_path: Path) -> None:
     (tmp_path / "newer.json").write_text('{"schema": "unseen-results", "version": 7}')
     for arguments, message in (

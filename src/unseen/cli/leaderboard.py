@@ -71,13 +71,16 @@ def leaderboard(
         _refuse_other_folder(site)
     known = list(dict.fromkeys(cog_models()["category"]))
     wanted = {choose("--category", name, known) for name in category or ()}
+    elsewhere = False
     if site is not None:
         from unseen.exchange.contributions import read_contributions
+        from unseen.report.leaderboard.transfer import has_transfer
 
         folders, contributions = list[Path](), read_contributions(runs or [])
+        elsewhere = has_transfer(contributions)
     else:
         folders, contributions = runs_and_contributions(runs or [])
-    board = leaderboard_with_runs(folders, contributions, shots=shots, by=choose("--by", by, BY))
+    board = leaderboard_with_runs(folders, contributions, shots=shots, by=choose("--by", by, BY), elsewhere=elsewhere)
     shown = replace(board, entries=tuple(e for e in board.entries if not wanted or e.category in wanted or e.yours))
     if out is not None:
         _write(board, shown, out)

@@ -10,6 +10,13 @@ from unseen.cli.choices import one_of
 STUDY, IMAGES, BACKBONES, EXTRACTION = "Study", "Images and features", "Backbones", "Extraction"
 MACHINES = "Several GPUs or machines"
 
+ExportOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="Also write all tables of the page as CSV and LaTeX, and all figures as SVG and PNG."
+    ),
+]
+
 # Concepts, probes and metrics.
 VectorsOption = Annotated[
     Path | None, typer.Option("--vectors", help="File of word vectors, for --levels cosine.", rich_help_panel=STUDY)

@@ -8,9 +8,10 @@ import typer
 from unseen.cli.across_axes import print_axes
 from unseen.cli.choices import split_names
 from unseen.cli.modes import refuse_options
+from unseen.cli.options import ExportOption
 from unseen.cli.output import console
 from unseen.cli.paired_comparison import one_number_of_shots, print_comparison
-from unseen.cli.running import REPORT, print_scores
+from unseen.cli.running import REPORT, print_scores, write_export
 from unseen.cli.shifts.results import print_shift_results
 from unseen.cli.task_results import print_task_results
 from unseen.errors import UserError
@@ -30,13 +31,7 @@ def report(
     runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs; several runs share one page.")] = None,
     out: Annotated[Path, typer.Option(help="Page to write (.html).")] = Path(REPORT),
     table: Annotated[Path | None, typer.Option(help="Also write a table: .csv, .parquet, .md or .tex.")] = None,
-    export: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Also write all tables of the page as CSV and LaTeX, and all figures as SVG and PNG.",
-        ),
-    ] = None,
+    export: ExportOption = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     shifts: Annotated[
         Path | None,
@@ -85,7 +80,6 @@ def report(
     Runs of one study give the page of that study. Runs of several studies, --shifts and --published give the page
     across axes: ranks, correlations and strengths of the same backbones. Backbones are matched by name.
     """
-    from unseen.report.core.export import export_page
     from unseen.report.core.render import write_page
     from unseen.report.of_runs import page_studies, report_on
 
@@ -111,7 +105,7 @@ def report(
     _print(found, table)
     console().print(f"\nReport: {out}")
     if export:
-        console().print(f"{len(export_page(found.page, export))} tables and figures: {export}")
+        write_export(found.page, export)
     if open_:
         typer.launch(str(out.resolve()))
 

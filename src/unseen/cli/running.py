@@ -11,6 +11,7 @@ from unseen.cli.output import console, print_table
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
+    from unseen.report.core.model import Page
     from unseen.runs.data import RunData
     from unseen.studies.concepts.comparison import PairComparison
 
@@ -47,6 +48,13 @@ def write_page(data: "RunData", page: Path, table: Path | None, pairs: "Sequence
     write_report(data, page, pairs)
     print_scores(data, table)
     console().print(f"\nReport: {page}")
+
+
+def write_export(page: "Page", folder: Path) -> None:
+    """Write the tables and figures of a page as files."""
+    from unseen.report.core.export import export_page
+
+    console().print(f"{len(export_page(page, folder))} tables and figures: {folder}")
 
 
 def print_scores(data: "RunData", table: Path | None) -> None:

@@ -65,6 +65,14 @@ def test_writes_the_fit_the_models_and_a_report(unseen: Run, table: Path) -> Non
     assert np.mean([abs(float(row["rho"])) for row in rows[12:]]) == pytest.approx(art["mae"] / 100, abs=1e-6)
 
 
+def test_its_tables_and_figures_are_exported(unseen: Run, table: Path) -> None:
+    folder = table.parent / "files"
+    assert fit(unseen, table, "--export", str(folder)).code == 0
+    names = {path.name for path in folder.iterdir()}
+    assert {"fits.csv", "fits.tex", "models.csv", "residuals-sketch.svg", "residuals-art.png"} <= names
+    assert "textbf" not in (folder / "fits.tex").read_text()
+
+
 def test_id_sets_for_one_ood_set(unseen: Run, table: Path) -> None:
     """Named by `--id-for`, with `--id` for the others."""
     replaced(table, "val,web", "val,web=2")
@@ -114,7 +122,11 @@ def replaced(table: Path, old: str, new: str) -> None:
         (("m3,", "m4,"), {}, "the model 'm4' is in rows 4 and 5"),
         (("model,", "modell,"), {}, "no column 'model'; did you mean modell"),
         (None, {"more": ["--fit-on", "group in {a"]}, "character 12: expected ',' or '}', not the end"),
-        (None, {"more": ["--fit-on", "model in {m1, m2, m3}"]}, "3 models of the fit have accuracies on val, web"),
+        (
+            None,
+            {"more": ["--fit-on", "model in {m1, m2, m3}"]},
+            "needs at least 4 models with accuracies on val, web, sketch, and there are 3",
+        ),
         (None, {"more": ["--sizes", "val"]}, "--sizes takes name=number pairs separated by commas"),
         (None, {"more": ["--sizes", "val=many"]}, "'many' is not a number of images for 'val'"),
         (None, {"more": ["--sizes", f"val={'9' * 5000}"]}, "is not a number of images for 'val'"),
@@ -123,7 +135,7 @@ def replaced(table: Path, old: str, new: str) -> None:
         (None, {"more": ["--min-id", "nan"]}, "--min-id takes a number"),
         (None, {"more": ["--min-id", "val=inf"]}, "--min-id takes a number"),
         (None, {"more": ["--min-id", "101"]}, "a minimum of 101 on 'val' is above any possible accuracy"),
-        (None, {"more": ["--min-id", "99.9"]}, "and 12 models are below the minimum: lower it"),
+        (None, {"more": ["--min-id", "99.9"]}, "12 are below the minimum: lower it"),
         (None, {"more": ["--scale", "log"]}, "--scale must be one of logit, probit, not 'log'"),
         (None, {"more": ["--resamples", "0"]}, "from one to 1,000,000 resamples"),
         (None, {"more": ["--unit", "fraction"]}, "is not an accuracy from 0 to 1"),

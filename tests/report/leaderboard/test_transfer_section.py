@@ -3,13 +3,17 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from unseen.errors import UserError
 from unseen.exchange.contributions import Contribution
 from unseen.exchange.export import run_records
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers.comparability import ScoredData
-from unseen.report.leaderboard.transfer import transfer_section
+from unseen.report.leaderboard.transfer import has_transfer, transfer_section
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.score import Score
+from unseen.studies.concepts.leaderboard import leaderboard_with_runs
 
 
 def contribution(name: str, values: dict[str, float], **changes: Any) -> Contribution:
@@ -45,9 +49,19 @@ def test_they_are_ranked_by_the_mean_over_shared_data_sets() -> None:
     assert [cell.text for cell in supervised.cells[2:]] == ["72.2", "91.5", "81.8"]
 
 
+def test_models_of_other_tasks_may_be_on_a_site_without_a_rank() -> None:
+    models = [contribution("mine", {"dtd": 0.7})]
+    assert has_transfer(models)
+    board = leaderboard_with_runs([], models, elsewhere=True)
+    assert not any(entry.yours for entry in board.entries)
+    with pytest.raises(UserError, match="mine .*no results on the concepts of ImageNet-CoG"):
+        leaderboard_with_runs([], models)
+
+
 def test_other_data_are_not_set_beside_them_and_that_is_said() -> None:
     part = contribution("part", {"dtd": 0.99}, limit=5)
     assert transfer_section([part], {"part": "p"}) is None
+    assert not has_transfer([part])
     section = transfer_section([part, contribution("whole", {"dtd": 0.5})], {"part": "p", "whole": "w"})
     assert section is not None
     assert "part" not in [row.cells[0].text for row in section.tables[0].rows]

@@ -17,6 +17,8 @@ from unseen.features.about import BackboneAbout
 from unseen.features.features import Features
 from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT
+from unseen.report.core.latex_tables import latex_table
+from unseen.report.of_runs import report_on
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.kept_labels import keep_labels, labels_place, read_labels
@@ -72,6 +74,14 @@ def test_a_backbone_is_not_better_than_itself(runs: dict[str, Path]) -> None:
     (found,) = compare_backbones([runs["clear"]], "clear", "clear")
     assert found.difference.accuracy.value == 0
     assert found.p_holm == 1
+
+
+@pytest.mark.parametrize("names", [("clear", "blurred"), ("blurred", "clear")])
+def test_a_pair_that_was_asked_for_is_on_the_page_once(runs: dict[str, Path], names: tuple[str, str]) -> None:
+    page = report_on([runs["clear"], runs["blurred"]], compare=names).page  # the baseline is clear
+    [table] = [table for section in page.sections for table in section.tables if table.name == "comparison"]
+    assert [row.cells[0].values for row in table.rows] == [names]
+    assert "textbf" not in latex_table(table)
 
 
 def test_other_images_are_refused(runs: dict[str, Path]) -> None:

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from unseen.cli.moved import Tree
+from unseen.cli.options import ExportOption
 from unseen.cli.output import console, note, print_table
+from unseen.cli.running import REPORT, write_export
 from unseen.cli.shifts import models, training
 from unseen.cli.shifts.captions import captions
 from unseen.cli.shifts.options import (
@@ -53,6 +55,7 @@ def fit(
     loss: LossOption = "squares",
     resamples: Annotated[int, typer.Option(help="Number of bootstrap resamples of the models, for intervals.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    export: ExportOption = None,
 ) -> None:
     """Fit effective robustness to a table of accuracies.
 
@@ -61,6 +64,7 @@ def fit(
     """
     from unseen.report.shifts.files import write_study
     from unseen.report.shifts.findings import MOST_NAMED, extremes
+    from unseen.report.shifts.page import shift_page
     from unseen.studies.shifts.notes import notes
     from unseen.studies.shifts.study import ShiftSettings, study_shifts
 
@@ -78,8 +82,10 @@ def fit(
     for panel in page.panels[:MOST_NAMED]:
         console().print(extremes(panel))
     told = [f"Accuracies were read as {checked.unit}.", *other_classes(sizes, checked), *notes(study)]
-    for sentence in (*told, f"Report: {out / 'report.html'}"):
+    for sentence in (*told, f"Report: {out / REPORT}"):
         note(sentence)
+    if export:
+        write_export(shift_page(page), export)
 
 
 @app.command()

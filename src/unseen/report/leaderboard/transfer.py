@@ -16,8 +16,13 @@ Values = Mapping[str, float]
 """Data set → score."""
 
 
+def has_transfer(models: Sequence[Contribution]) -> bool:
+    """Whether a contributed model has a score that can be compared with those of the paper."""
+    return any(_linear(model.records)[0] for model in models)
+
+
 def transfer_section(models: Sequence[Contribution], pages: Mapping[str, str]) -> Section | None:
-    """The ranking by the mean over the common data sets; None without a comparable contributed score.
+    """All models, ordered by the mean over the common data sets; None without a comparable contributed score.
 
     Args:
         pages: model → the address of its page.
@@ -42,7 +47,7 @@ def transfer_section(models: Sequence[Contribution], pages: Mapping[str, str]) -
     note = (
         "Scores of linear probes in percent, on the data sets on which a contributed model can be compared with the "
         f"{len(published)} models of Ericsson et al. 2021: complete data sets, same protocol. Only models with scores "
-        "on all of these data sets have a mean."
+        "on all of these data sets have a mean. Means have no intervals here: neighbours may differ by chance."
     )
     refused = [f"{model}, {name}: {why}" for model, (_, reasons) in own.items() for name, why in reasons.items()]
     left_out = f"\nNot comparable: {'; '.join(refused)}." if refused else ""

@@ -71,8 +71,8 @@ def compare_with_baseline(
         besides: a pair that was compared already, and is left out.
     """
     shots = [score.shots for score in data.scores if score.probe == "logistic" and score.metric == "top1"]
-    done = (besides.first, besides.second) if besides else ()
-    names = [b.name for b in data.backbones if b.name != data.baseline and (b.name, data.baseline) != done]
+    done = {besides.first, besides.second} if besides else set[str]()
+    names = [b.name for b in data.backbones if b.name != data.baseline and {b.name, data.baseline} != done]
     if not shots or not 0 < len(names) <= MOST_PAIRS:
         return []
     most = None if None in shots else max(number for number in shots if number is not None)

@@ -22,12 +22,21 @@ PROTOCOL = "cog-v2"
 
 
 def leaderboard_with_runs(
-    folders: Sequence[Path], contributions: "Sequence[Contribution]" = (), *, shots: str = "all", by: By = "l5"
+    folders: Sequence[Path],
+    contributions: "Sequence[Contribution]" = (),
+    *,
+    shots: str = "all",
+    by: By = "l5",
+    elsewhere: bool = False,
 ) -> Leaderboard:
     """The leaderboard with the backbones of runs and contributed models among the published ones.
 
     A run must be on the same data (`RunData.comparisons`), and its backbones need scores on IN-1K and on all five
-    levels with the requested shots. Contributed models without these are skipped, and the notice gives the reason.
+    levels with the requested shots. Contributed models without these are skipped, and the notice gives the reason. If
+    all would be skipped, this is refused.
+
+    Args:
+        elsewhere: whether contributed models are shown elsewhere if none is on the leaderboard.
     """
     if not folders and not contributions:
         return leaderboard(shots=shots, by=by)
@@ -40,7 +49,10 @@ def leaderboard_with_runs(
         else:
             runs.append((each.places[0], data))
             accepted.append(each.name)
-    left_out = [f"Left out: {', '.join(names)}: {why}." for why, names in refused.items()]
+    clauses = [f"{', '.join(names)}: {why}" for why, names in refused.items()]
+    left_out = [f"Left out: {clause}." for clause in clauses]
+    if not runs and not elsewhere:
+        raise UserError(f"none of these models can be ranked among the published ones: {'; '.join(clauses)}")
     if not runs:
         return leaderboard(shots=shots, by=by, notice=" ".join(left_out))
     data, called = _merged(runs)
