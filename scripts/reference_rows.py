@@ -275,7 +275,7 @@ def publish(work: Work, models: Sequence[Model]) -> None:
         for finding in check_results(files[-1]):
             print(f"{files[-1].name}: {finding.severity}: {finding.where}: {finding.text}")
     contributed = read_contributions(files)
-    write_site(leaderboard_with_runs([], contributed), contributed, work.out / "site")
+    write_site(leaderboard_with_runs([], contributed, elsewhere=True), contributed, work.out / "site")
     print(f"{len(files)} results files and a site: {work.out}")
 
 

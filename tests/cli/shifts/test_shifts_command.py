@@ -125,7 +125,7 @@ def replaced(table: Path, old: str, new: str) -> None:
         (
             None,
             {"more": ["--fit-on", "model in {m1, m2, m3}"]},
-            "needs at least 4 models with accuracies on val, web, sketch, and there are 3",
+            "needs at least 4 models",
         ),
         (None, {"more": ["--sizes", "val"]}, "--sizes takes name=number pairs separated by commas"),
         (None, {"more": ["--sizes", "val=many"]}, "'many' is not a number of images for 'val'"),

@@ -16,6 +16,7 @@ import scipy.special
 import scipy.stats
 
 from unseen.report.axes.page import axes_page
+from unseen.report.axes.sections import values
 from unseen.report.axes.sections.correlations import correlation_matrix
 from unseen.report.axes.words import findings, rank_text, strong_and_weak
 from unseen.report.core.render import write_page
@@ -94,8 +95,10 @@ def test_the_matrix_has_pearson_below_and_spearman_above(path: Path, page: AxesP
 
 def test_it_answers_in_words(path: Path, page: AxesPage) -> None:
     sentences = findings(page.axes)
-    assert sentences[0].startswith("No backbone is best at everything: one is first on 2 of 3 measures")
-    assert "have the highest correlation: r +0.9" in sentences[1]
+    assert sentences[0].startswith("No backbone is first on every measure: one is first on 2 of 3 measures")
+    assert "support 0 of 2" in sentences[0]  # the range of the one rank is 1 to 2, that of the other is unknown
+    assert sentences[1].startswith("Correlations across axes go from r ")
+    assert "to r +0.9" in sentences[1]
     assert sentences[-1].startswith("With 5 backbones, intervals are wide")
     text = html.unescape(path.read_text())
     assert all(sentence in text for sentence in sentences)
@@ -143,8 +146,23 @@ def leaders(**measures: dict[str, float]) -> str:
 
 def test_leaders_are_among_measures_that_two_have() -> None:
     # What `b` alone has it is not first by; of the one that is left, `a` is first.
-    assert leaders(m={"a": 2, "b": 1}, own={"b": 3}) == "a is first on the one measure of generalisation."
-    assert leaders(m={"a": 2, "b": 1}, n={"a": 2, "b": 1}) == "a is first on all 2 measures of generalisation."
+    assert leaders(m={"a": 2, "b": 1}, own={"b": 3}).startswith("a is first on the one measure of generalisation")
+    assert leaders(m={"a": 2, "b": 1}, n={"a": 2, "b": 1}).startswith("a is first on all 2 measures of generalisation")
+
+
+def test_only_ranks_whose_range_is_the_first_alone_are_bold_and_counted() -> None:
+    sure = {"a": np.full(50, 2.0), "b": np.ones(50)}
+    unsure = {"a": np.tile([2.0, 0.0], 25), "b": np.ones(50)}
+    axes = put_together(
+        [
+            Measure("concepts", name, name, "", {"a": 2.0, "b": 1.0}, draws=draws)
+            for name, draws in (("sure", sure), ("unsure", unsure), ("unknown", {}))
+        ]
+    )
+    assert [axes.standings[name]["a"].sure_first for name in axes.measures] == [True, False, False]
+    assert "support 1 of 3" in findings(axes)[0]
+    [table] = values.build(AxesPage(axes)).tables
+    assert [cell.style for cell in table.rows[0].cells[1:]] == ["best", "", ""]
 
 
 def test_leaders_that_tie_are_all_named() -> None:
@@ -152,11 +170,11 @@ def test_leaders_that_tie_are_all_named() -> None:
     assert every == "a and b share the first rank on all 2 measures of generalisation."
     each = leaders(m={"a": 2, "b": 1}, n={"a": 1, "b": 2})
     assert each == (
-        "No backbone is best at everything: a and b are each first on 1 of 2 measures of generalisation; "
+        "No backbone is first on every measure: a and b are each first on 1 of 2 measures of generalisation; "
         "2 backbones are first on at least one."
     )
     shared = leaders(m={"a": 2, "b": 2}, n={"a": 2, "b": 1}, o={"a": 1, "b": 1, "c": 3})
-    assert "a is first on 2 of 3 measures of generalisation (m, shared; n); 3 backbones" in shared
+    assert "a is first on 2 of 3 measures of generalisation (m, shared; n); the 95% ranges" in shared
 
 
 def test_the_count_of_intervals_is_of_intervals() -> None:

@@ -37,7 +37,8 @@ def said(data: RunData) -> str:
         ({"mine": [100, 60] * 5, "other": [100, 40] * 5}, "not clearly ahead of <code>other</code>."),
         # Concepts that are all alike do: then the spread over seeds is the wider one.
         ({"mine": [80] * 10, "other": [70] * 10}, "(80.0% top-1 accuracy)."),
-        ({}, "(80.0% top-1 accuracy)."),
+        # Without results of concepts, nothing is known about other test images.
+        ({}, "its lead over <code>other</code> has no interval over concepts."),
     ],
 )
 def test_the_wider_interval_decides_who_is_close(correct: dict[str, list[int]], ending: str) -> None:

@@ -63,7 +63,7 @@ def test_a_figure_for_each_measure_and_one_beside_imagenet(page: TaskPage) -> No
 
 def test_tables_and_what_is_said_first(page: TaskPage) -> None:
     found = section(page)
-    assert "perceptual distance (AlexNet) is lowest from the features of a, 0.500" in found.sentences[0]
+    assert "perceptual distance (AlexNet) goes from 0.500 (features of a) to" in found.sentences[0]
     assert found.note.endswith("VGG, SqueezeNet.")
     distance, colour = found.tables
     assert [cell.text for cell in distance.rows[0].cells] == ["a", "2", "0.500", "0.400 to 0.600"]

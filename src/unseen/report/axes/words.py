@@ -74,28 +74,32 @@ def _leaders(axes: Axes) -> list[str]:
     most = len(next(iter(firsts.values())))
     leaders = [name for name, measures in firsts.items() if len(measures) == most]
     who = joined(leaders)
+    sure = sum(axes.standings[name][leaders[0]].sure_first for name in firsts[leaders[0]])
+    certain = f"; the 95% ranges of its ranks support {sure} of {most}" if len(leaders) == 1 else ""
     if most == len(holders):
         every = f"all {most} measures" if most > 1 else "the one measure"
         does = "is first" if len(leaders) == 1 else "share the first rank"
-        return [f"{who} {does} on {every} of generalisation."]
+        return [f"{who} {does} on {every} of generalisation{certain}."]
     titles = [f"{axes.measures[name].title}{', shared' if holders[name] > 1 else ''}" for name in firsts[leaders[0]]]
     which = f" ({'; '.join(titles)})" if len(leaders) == 1 else ""
     return [
-        f"No backbone is best at everything: {who} {'is' if len(leaders) == 1 else 'are each'} first on {most} of "
-        f"{len(holders)} measures of generalisation{which}; {len(firsts)} backbones are first on at least one."
+        f"No backbone is first on every measure: {who} {'is' if len(leaders) == 1 else 'are each'} first on {most} of "
+        f"{len(holders)} measures of generalisation{which}{certain}; {len(firsts)} backbones are first on at least one."
     ]
 
 
 def _agreement(axes: Axes) -> list[str]:
-    """The strongest and the weakest correlation across axes, and how many exclude 0."""
+    """The range of correlations across axes, and how many exclude 0."""
     across = [pair for pair in axes.pairs if pair.across]
     known = [pair for pair in across if pair.correlation]
     if not known:
         return [_why_none(axes, across)]
     ordered = sorted(known, key=lambda pair: -_pearson(pair).value)
-    sentences = [f"Across axes, {_pair_text(axes, ordered[0])} have the highest correlation: {_r(ordered[0])}."]
-    if len(ordered) > 1:
-        sentences.append(f"{_pair_text(axes, ordered[-1])} have the lowest: {_r(ordered[-1])}.")
+    ends = [f"{_r(pair)} between {_pair_text(axes, pair)}" for pair in dict.fromkeys((ordered[-1], ordered[0]))]
+    if len(ends) > 1:
+        sentences = [f"Correlations across axes go from {ends[0]} to {ends[1]}."]
+    else:
+        sentences = [f"The correlation across axes is {ends[0]}."]
     apart = sum(_pearson(pair).low > 0 or _pearson(pair).high < 0 for pair in known)
     kept = sum(pair.corrected is not None and pair.corrected < SURE for pair in known)
     chance = f"{SURE * len(known):.1f}"

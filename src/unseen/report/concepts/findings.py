@@ -112,35 +112,43 @@ def _best(
     domain: Domain,
     unit: str = "",
 ) -> Markup:
-    """Who is best on a domain, and who is too close to it to tell."""
+    """Who is best on a domain if that is clear, else the first by its mean and who is too close to it to tell."""
     ranked = sorted((row for row in cells.values() if row.domain == domain.name), key=lambda row: -row.mean)
     best, *others = ranked
     value = f"{100 * best.mean:.1f}%{unit}"
-    if not others:
-        return Markup("{} reaches {} on {}").format(_code(best.backbone), value, domain.title)
-    close = [_code(row.backbone) for row in others if _is_close(best, row, over_concepts, paired)]
-    more = [Markup("{} more").format(len(close) - 2)] if len(close) > 3 else []
-    ahead = Markup(", not clearly ahead of {}").format(_listed([*close[:2], *more] if more else close)) if close else ""
-    return Markup("{} is best on {} ({}){}").format(_code(best.backbone), domain.title, value, ahead)
+    clear = {row.backbone: _is_clear(best, row, over_concepts, paired) for row in others}
+    if others and all(clear.values()):
+        return Markup("{} is best on {} ({})").format(_code(best.backbone), domain.title, value)
+    close, unknown = ([_code(name) for name, found in clear.items() if found is kind] for kind in (False, None))
+    ahead = Markup(", not clearly ahead of {}").format(_few(close)) if close else Markup("")
+    without = Markup("; its lead over {} has no interval over concepts").format(_few(unknown)) if unknown else ""
+    return Markup("{} reaches {} on {}{}{}").format(_code(best.backbone), value, domain.title, ahead, without)
 
 
-def _is_close(best: Row, other: Row, over_concepts: OverConcepts, paired: Differences) -> bool:
-    """Whether the interval of their difference includes zero or, where that is not known, their intervals overlap."""
+def _few(names: Sequence[Markup]) -> Markup:
+    return _listed([*names[:2], Markup("{} more").format(len(names) - 2)] if len(names) > 3 else names)
+
+
+def _is_clear(best: Row, other: Row, over_concepts: OverConcepts, paired: Differences) -> bool | None:
+    """Whether the interval of their difference excludes zero or, if it is not known, their intervals do not overlap.
+
+    None without intervals over concepts: intervals over seeds alone do not cover the choice of test images.
+    """
     where = (best.domain, best.shots)
     difference = paired.get((best.backbone, other.backbone, *where)) or paired.get(
         (other.backbone, best.backbone, *where)
     )
     if difference:
-        return difference.low <= 0 <= difference.high
+        return not difference.low <= 0 <= difference.high
     ends = [_widest(row, over_concepts) for row in (best, other)]
-    return bool(ends[0] and ends[1] and ends[1].high >= ends[0].low)
+    return ends[1].high < ends[0].low if ends[0] and ends[1] else None
 
 
 def _widest(row: Row, over_concepts: OverConcepts) -> Interval | None:
-    """The interval over seeds or that over concepts too, whichever is wider; none where there is neither."""
+    """The interval over concepts and seeds or that over seeds, whichever is wider; None without one over concepts."""
     over_seeds = Interval(row.mean, row.low, row.high) if row.low is not None and row.high is not None else None
-    both = (over_concepts.get((row.backbone, row.domain, row.shots)), over_seeds)
-    return max((found for found in both if found), key=lambda found: found.high - found.low, default=None)
+    both = over_concepts.get((row.backbone, row.domain, row.shots))
+    return both and max(filter(None, (both, over_seeds)), key=lambda found: found.high - found.low)
 
 
 def _changes(pairs: Sequence[tuple[Row, Row]], drops: Mapping[str, Interval]) -> Markup:

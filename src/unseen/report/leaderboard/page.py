@@ -68,12 +68,13 @@ def _leader(board: Leaderboard) -> str:
     if len(first) > 1:
         return f"{joined([entry.model for entry in first])} share the first rank by {unit}, with {score}."
     rivals = [entry.model for entry in board.entries if entry.low == 1 and entry.rank > 1]
-    close = (
-        f" Its lead over {joined(rivals)} is within the uncertainty over seeds."
-        if 0 < len(rivals) <= MOST_NAMED
-        else ""
+    if not rivals:
+        return f"{first[0].model} has the highest {unit}, {score}, beyond the uncertainty over seeds."
+    who = joined(rivals) if len(rivals) <= MOST_NAMED else counted(len(rivals), "model")
+    return (
+        f"{first[0].model} is first by {unit}, with {score}, but its lead over {who} is within the uncertainty over "
+        "seeds."
     )
-    return f"{first[0].model} has the highest {unit}, {score}.{close}"
 
 
 def _score(entry: Entry, board: Leaderboard) -> str:

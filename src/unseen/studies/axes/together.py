@@ -100,6 +100,11 @@ class Standing:
     high: int | None = None
 
     @property
+    def sure_first(self) -> bool:
+        """Whether the 95% range of the rank is the first rank alone, among several."""
+        return self.of > 1 and self.rank == 1 == self.high
+
+    @property
     def ahead(self) -> float:
         return (self.of - self.rank) / (self.of - 1) if self.of > 1 else 0.5
 

@@ -11,7 +11,8 @@ def build(page: AxesPage) -> Section:
     note = (
         "By rank among the backbones of this page; accuracy on seen concepts is not included. Ranges in brackets are "
         "the 95% range of ranks over resamples: of seeds and fitted models for concepts, of few-shot episodes for "
-        "tasks, of fitted models for shifts. Without a range, the rank did not change or its uncertainty is unknown."
+        "tasks, of fitted models for shifts. They do not cover the choice of concepts and test images. Without a "
+        "range, the rank did not change or its uncertainty is unknown."
     )
     return Section(
         "profiles", "Strengths and weaknesses", menu="Strengths", by_backbone=True, note=note,

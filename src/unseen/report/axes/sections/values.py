@@ -22,7 +22,8 @@ def build(page: AxesPage) -> Section:
     note = (
         "Values are in percent, or in points if they have a sign. The small number is the rank, 1 being the best; the "
         "colour shows it, from blue for the first to orange for the last. Hover over a number for its interval and the "
-        "range of its rank. Press a heading to sort."
+        "range of its rank. A value is bold if the 95% range of its rank is the first rank alone. Press a heading to "
+        "sort."
     )
     return Section(
         "values", "Values and ranks", menu="Values", note=note,
@@ -40,7 +41,7 @@ def _cells(axes: Axes, name: str) -> list[Cell]:
             cells.append(Cell(about=f"{measure.title}: not measured", style=f"none {start}".strip()))
             continue
         about = f"{measure.title}: {value_text(measure, name)}, {rank_text(standing)}"
-        strong = "strong" if standing.rank == 1 else ""
+        strong = "best" if standing.sure_first else ""
         cells.append(
             Cell(
                 short_value(measure, name), (measure.values[name], standing.rank), small=str(standing.rank),

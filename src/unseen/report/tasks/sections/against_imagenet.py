@@ -64,15 +64,16 @@ def _tables(setting: str, parts: Sequence[AgainstImagenet]) -> list[Table]:
 
 
 def _sentences(parts: Sequence[AgainstImagenet]) -> list[str]:
-    """The data sets with the highest and the lowest correlation with ImageNet, over the paper's models."""
+    """The range of correlations with ImageNet over data sets, for the paper's models, with intervals of both ends."""
     known = {part.title: part.published.pearson for part in parts if part.published}
     if len(known) < 2:
         return []
     order = sorted(known, key=lambda title: known[title].value)
-    most, least = (f"{title} ({minus(known[title].value)})" for title in (order[-1], order[0]))
-    return [
-        f"Over the paper's models, the correlation with accuracy on ImageNet is highest for {most}, lowest for {least}."
-    ]
+    least, most = (
+        f"{minus(r.value)} for {title} (95% interval {minus(r.low)} to {minus(r.high)})"
+        for title, r in ((title, known[title]) for title in (order[0], order[-1]))
+    )
+    return [f"Over the paper's models, the correlation with accuracy on ImageNet goes from {least} to {most}."]
 
 
 def _figure(page: TaskPage, part: AgainstImagenet) -> Figure:

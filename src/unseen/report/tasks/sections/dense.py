@@ -55,18 +55,18 @@ def _some(result: DenseResult) -> bool:
 
 
 def _words(task: DenseTask, probe: DenseProbe) -> Iterator[str]:
-    """The best and the worst classes of each backbone."""
+    """The classes at both ends of the scores of each backbone."""
     for result in probe.results:
         found = sorted(
             ((value, name) for value, name in zip(result.by_class, task.classes, strict=True) if value is not None),
             reverse=True,
         )
         if len(found) > 2 * NAMED:
-            best, worst = (
+            high, low = (
                 ", ".join(f"{name} ({100 * value:.1f}%)" for value, name in part)
                 for part in (found[:NAMED], found[: -NAMED - 1 : -1])
             )
-            yield f"{result.backbone}, {probe.title}: best on {best}; worst on {worst}."
+            yield f"{result.backbone}, {probe.title}: from {low} to {high}."
 
 
 def _bars(task: DenseTask, probe: DenseProbe) -> Figure:

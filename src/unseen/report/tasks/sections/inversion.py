@@ -66,11 +66,8 @@ def _finding(results: Sequence[ImageResult], metric: str) -> list[str]:
     what, of = f"mean {kind.lower()} ({by})", images_text(results)
     if len(order) == 1:
         return [f"The {what} of {order[0]} is {value_text(metric, means[order[0]])} over {of}."]
-    best, worst = order[0], order[-1]
-    return [
-        f"Over {of}, the {what} is lowest from the features of {best}, {value_text(metric, means[best])}, and highest "
-        f"from those of {worst}, {value_text(metric, means[worst])}."
-    ]
+    low, high = (f"{value_text(metric, means[name])} (features of {name})" for name in (order[0], order[-1]))
+    return [f"Over {of}, the {what} goes from {low} to {high}; differences have no interval."]
 
 
 def _absent(metrics: Sequence[str]) -> str:
