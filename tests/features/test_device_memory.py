@@ -14,6 +14,17 @@ def test_a_cpu_has_no_bound_and_nothing_is_copied_to_it() -> None:
     assert sent(values, CPU) is values
 
 
+def test_a_limit_of_the_process_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (
+        ("mem_get_info", (60 << 30, 80 << 30)), ("memory_reserved", 6 << 30), ("memory_allocated", 4 << 30),
+        ("get_per_process_memory_fraction", 0.25),
+    ):  # fmt: skip
+        monkeypatch.setattr(torch.cuda, name, lambda _, value=value: value)
+    assert free_bytes(torch.device("cuda")) == (20 - 4 << 30) - SPARE
+    monkeypatch.setattr(torch.cuda, "get_per_process_memory_fraction", lambda _: 1.0)
+    assert free_bytes(torch.device("cuda")) == (60 + 2 << 30) - SPARE
+
+
 @pytest.mark.gpu
 def test_what_earlier_work_has_given_up_is_free() -> None:
     device = torch.device("cuda")

@@ -30,7 +30,7 @@ BATCH, TRIALS = 128, 40
 USES = {
     "": ("probe", "metric"),
     "finetune": ("trials", "steps"),
-    "dense": ("probes",),
+    "dense": ("probes", "patches"),
     "dense+finetune": ("steps", "scale"),
     "saliency": ("grid", "examples"),
     "invert": ("steps", "sigmoid", "examples", "lpips_weights"),
@@ -58,6 +58,7 @@ def tasks(
     seed: int = 0,
     dense: bool = False,
     probes: Sequence[str] = (),
+    patches: int | Literal["all"] = "all",
     scale: float = 1.0,
     saliency: bool = False,
     grid: str | None = None,
@@ -117,6 +118,8 @@ def tasks(
             also detection, by training detectors and heads for maps. Unless they are fine-tuned, backbones loaded with
             `unseen.load_backbone` need `patches=True`.
         probes: probes of dense tasks, "patch-linear" and "patch-context"; by default both.
+        patches: for these probes, the number of patches of each training image that are extracted and trained on, at
+            the same random positions of all images; by default "all". Test images always have all their patches.
         scale: in dense fine-tuning, factor by which the sides of images are scaled, for a quick look.
         saliency: instead, compute attention maps of single images by occlusion, and how diffuse they are. Images are
             taken from `datasets`, or from `images` alone, a folder of images; by default drawings.
@@ -167,6 +170,7 @@ def tasks(
     _refuse_unused(
         mode + ("+finetune" if mode == "dense" and finetune else ""),
         grid=grid, examples=examples, steps=steps, sigmoid=sigmoid, probes=tuple(probes),
+        patches=None if patches == "all" else patches,
         lpips_weights=lpips_weights, scale=None if scale == 1 else scale, trials=None if trials == TRIALS else trials,
         probe=probe, metric=metric,
     )  # fmt: skip
@@ -190,7 +194,8 @@ def tasks(
             "dense tasks need the images of whole data sets", features=features, limit=limit, imagenet_top1=percents
         )
         settings = extracting(workers, on_error, fast=fast, exif=exif, decode=decode, part=share)
-        request = _dense(labelled, place, load, settings, called, finetune, probes, (device, steps, scale, seed))
+        training = (device, steps, scale, seed)
+        request = _dense(labelled, place, load, settings, called, finetune, (probes, patches), training)
     elif finetune:
         _refuse(
             "fine-tuning needs the images of whole data sets", features=features, limit=limit, imagenet_top1=percents
@@ -267,7 +272,7 @@ def _dense(
     settings: "Settings",
     called: "Sequence[str]",
     finetune: bool,
-    probes: "Sequence[str]",
+    probing: "tuple[Sequence[str], int | str]",
     training: "tuple[str | None, int | None, float, int]",
 ) -> "Request[Any]":
     from unseen.studies.tasks.dense_request import dense_probing, dense_training
@@ -275,7 +280,7 @@ def _dense(
     if not called:
         raise UserError("no backbone was given; name one (backbone=)")
     if not finetune:
-        return dense_probing(names, place, load(settings.device, published=False, patches=True), settings, probes)
+        return dense_probing(names, place, load(settings.device, published=False, patches=True), settings, *probing)
     device, steps, scale, seed = training
     return dense_training(names, place, load("cpu", published=False), device, steps=steps, scale=scale, seed=seed)
 

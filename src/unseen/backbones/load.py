@@ -166,8 +166,8 @@ def with_patches(backbone: Backbone, patches: bool | int) -> Backbone:
     known = {each.name: getattr(spec, each.name) for each in fields(Spec)}
     changed = known | {"pool": "patches", "dimension": dimension, "transform": step.transform}
     module = Extractor(extractor.network, step.step, extractor.map_step).eval()
-    # Loading it again would give the vectors of the original backbone.
-    return replace(backbone, spec=PatchSpec(**changed, grid=step.grid, drawn=step.drawn), module=module, load=None)
+    again = partial(backbone.load, patches=patches, pool=None) if backbone.load else None
+    return replace(backbone, spec=PatchSpec(**changed, grid=step.grid, drawn=step.drawn), module=module, load=again)
 
 
 def default_label(name: str) -> str:

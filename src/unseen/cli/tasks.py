@@ -44,7 +44,7 @@ MODES = {
     ),
     "--finetune": (*BOTH, "finetune", "trials", "steps", "seed"),
     "--dense": (
-        *BOTH, "dense", "probes", "precision", "batch", "on_error", "fast", "exif", "decode", "ignore_disk",
+        *BOTH, "dense", "probes", "patches", "precision", "batch", "on_error", "fast", "exif", "decode", "ignore_disk",
     ),
     "--dense --finetune": (*BOTH, "dense", "finetune", "steps", "scale", "seed"),
     "--invert": (
@@ -172,6 +172,15 @@ def tasks(
             rich_help_panel=DENSE,
         ),
     ] = None,
+    patches: Annotated[
+        str,
+        typer.Option(
+            metavar="N",
+            help="Patches per training image to extract and train on, at the same random positions, or all. Test "
+            "images keep all their patches.",
+            rich_help_panel=DENSE,
+        ),
+    ] = "all",
     scale: Annotated[
         float, typer.Option(help="Scale of the training images, at most 1, for a quick look.", rich_help_panel=DENSE)
     ] = 1.0,
@@ -236,7 +245,8 @@ def tasks(
     settings = partial(extraction.settings, means.workers, share)
     request: Request[Any]
     if dense:
-        request = _dense(datasets, images, ids, loading, extraction, settings, finetune, probes, steps, scale, seed)
+        probing, training = (probes, patches), (steps, scale, seed)
+        request = _dense(datasets, images, ids, loading, extraction, settings, finetune, probing, training)
     elif saliency:
         from unseen.studies.tasks.by_image.requested import AskedImages, saliency_request
 
@@ -307,10 +317,8 @@ def _dense(
     extraction: ExtractionOptions,
     make_settings: "Callable[[], Settings]",
     finetune: bool,
-    probes: str | None,
-    steps: int | None,
-    scale: float,
-    seed: int,
+    probing: tuple[str | None, str],
+    training: tuple[int | None, float, int],
 ) -> "Request[Any]":
     from unseen.studies.tasks.dense_opened import asked_dense
     from unseen.studies.tasks.dense_request import dense_probing, dense_training
@@ -321,9 +329,11 @@ def _dense(
         raise UserError("no backbone was given; name one (--backbone)")
     if settings is None:
         loaded = loading.load(ids, "own", "cpu")
+        steps, scale, seed = training
         return dense_training(names, images, loaded, extraction.device, steps=steps, scale=scale, seed=seed)
     loaded = loading.load(ids, "own", settings.device, patches=True)
-    return dense_probing(names, images, loaded, settings, split_names("--probes", probes) if probes else [])
+    probes, patches = probing
+    return dense_probing(names, images, loaded, settings, split_names("--probes", probes) if probes else [], patches)
 
 
 def _probing(

@@ -20,14 +20,18 @@ TRIED = 16
 def free_bytes(device: "torch.device") -> int:
     """Bytes that may be used on a device; unlimited for a CPU.
 
-    Memory that PyTorch's allocator has cached counts as free, although the driver reports it as used.
+    Memory that PyTorch's allocator has cached counts as free, although the driver reports it as used. A limit that was
+    set with `torch.cuda.set_per_process_memory_fraction` is respected.
     """
     import torch
 
     if device.type != "cuda":
         return UNBOUNDED
-    held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(torch.cuda.mem_get_info(device)[0] + held - SPARE)
+    used = torch.cuda.memory_allocated(device)
+    free, total = torch.cuda.mem_get_info(device)
+    held = torch.cuda.memory_reserved(device) - used
+    limit = total * torch.cuda.get_per_process_memory_fraction(device)
+    return int(min(free + held, limit - used) - SPARE)
 
 
 def sent(values: "Tensor", device: "torch.device") -> "Tensor":

@@ -60,7 +60,11 @@ class PatchFeatures:
 
     def image(self, number: int) -> NDArray[np.floating]:
         """(positions, channels) features of an image."""
-        features: NDArray[np.floating] = np.asarray(self.X[number : number + 1]).reshape(self.positions, self.channels)
+        return self.patches(range(number, number + 1))
+
+    def patches(self, rows: range) -> NDArray[np.floating]:
+        """(images · positions, channels) features of consecutive images."""
+        features: NDArray[np.floating] = np.asarray(self.X[rows.start : rows.stop]).reshape(-1, self.channels)
         return features
 
 

@@ -15,6 +15,7 @@ from torch import Generator, Tensor
 
 from unseen.errors import UserError
 from unseen.probes.arrays import Frame, checked_features, group_sums, row_blocks
+from unseen.probes.products import wide_product
 
 MOST_MOVED = 0.6
 """Share of moved centres above which all samples are compared with all centres."""
@@ -188,7 +189,7 @@ def _contest(
     for block in row_blocks(count, 4 * (len(contenders) + X.shape[1]), X.device):
         chosen = block if rows is None else rows[block]
         samples = X[block] if rows is None else X.index_select(0, rows[block])
-        offers = _products(contenders, samples.T).sub_(half_norms)
+        offers = wide_product(contenders, samples.T).sub_(half_norms)
         holder = assignments[chosen]
         held = torch.where(rival[holder], offers.gather(0, place[holder][None])[0], scores[chosen])
         best = offers.amax(dim=0)
@@ -269,12 +270,7 @@ def _spread(X: Tensor, k: int, seeds: Sequence[int]) -> Tensor:
 
 def _to_all(X: Tensor, norms: Tensor, chosen: Tensor) -> Tensor:
     """(m, n) squared distances of m samples to all."""
-    return _products(X, X[chosen].T).mul_(-2).add_(norms[:, None]).add_(norms[chosen]).clamp_(min=0).T
-
-
-def _products(A: Tensor, B: Tensor) -> Tensor:
-    """A @ B in float32, also for 16-bit factors, for which a CPU has no such product."""
-    return torch.mm(A, B, out_dtype=torch.float32) if A.is_cuda and A.dtype == torch.float16 else A.float() @ B.float()
+    return wide_product(X, X[chosen].T).mul_(-2).add_(norms[:, None]).add_(norms[chosen]).clamp_(min=0).T
 
 
 def _check(X: Tensor, k: int, seeds: Sequence[int], start: str | Tensor, max_iterations: int) -> None:

@@ -68,6 +68,11 @@ SENTENCES = {
         "{title}: test images show {count} classes that no training image shows ({classes}); they cannot be learned, "
         "and their scores of 0 lower the mean."
     ),
+    "features-read-again": (
+        "{title}: the training features ({size}) do not fit into free GPU memory ({free}), so that every pass reads "
+        "them from main memory or disk, which takes longer. At most {patches} patches per training image (--patches) "
+        "would fit."
+    ),
     "random-weights": "{backbone} has random weights: it was not trained.",
     "other-size": "{backbone} was given images of {size} pixels; the published models were given {published}.",
 }

@@ -96,13 +96,14 @@ def test_a_few_images_are_learned_by_heart(squares: OpenDenseDataset) -> None:
     model, found = trained(squares, protocol)
     assert found.finished
     assert found.losses[-1] < 0.3 * found.losses[0]
-    scorer = MapScorer(ClassCodes(2))
+    codes = ClassCodes(2)
+    scorer = MapScorer(codes)
     for number in squares.numbers("train"):
         pixels = np.array(Image.open(Path(squares.reader.place(number).replace("masks", "images"))))
         probabilities = predicted_map(model, pixels, Transform(size=64, resize=64), protocol, CPU)
         labels = squares.labels(number)
         assert not isinstance(labels, Objects)
-        scorer.add_map(probabilities, labels)
+        scorer.add_map(codes.decode(probabilities), labels)
     assert dict(scorer.scores())["miou"] > 0.8
 
 

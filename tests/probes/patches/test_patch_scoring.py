@@ -5,15 +5,17 @@ import pytest
 import torch
 
 from unseen.metrics.catalogue import METRICS
+from unseen.probes.patches import scoring
 from unseen.probes.patches.codes import ClassCodes, DepthCodes, NormalCodes, patch_histograms
-from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, upsampled
+from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, map_prediction, upsampled
 
 
 def test_true_shares_of_even_patches_give_the_map_back() -> None:
     labels = np.kron(np.array([[0, 1], [2, 0]], dtype=np.uint8), np.ones((8, 8), dtype=np.uint8))
     scorer = MapScorer(ClassCodes(3))
     shares = torch.tensor(patch_histograms(labels.astype(np.int16), (2, 2), 3))
-    predicted = scorer.add_map(upsampled(shares, (2, 2), labels.shape), labels)
+    predicted = map_prediction(shares, (2, 2), labels.shape, scorer.codes)
+    scorer.add_map(predicted, labels)
     assert predicted[0, 0] == 0
     assert predicted[-1, 0] == 2
     assert dict(scorer.scores())["pixel-accuracy"] > 0.8
@@ -22,6 +24,17 @@ def test_true_shares_of_even_patches_give_the_map_back() -> None:
 def test_upsampling_is_that_of_centres() -> None:
     values = upsampled(torch.tensor([[0.0], [1.0]]), (1, 2), (1, 4))
     assert values.flatten().tolist() == pytest.approx([0, 0.25, 0.75, 1])
+
+
+@pytest.mark.parametrize("codes", [ClassCodes(7), NormalCodes(np.eye(3, dtype=np.float32)), DepthCodes()])
+def test_maps_are_predicted_as_from_all_shares(
+    codes: ClassCodes | NormalCodes | DepthCodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = torch.rand(12, codes.count, generator=torch.Generator().manual_seed(0)).softmax(1)
+    expected = codes.decode(upsampled(shares, (3, 4), (20, 30)))
+    for some in (1, 2, 5):
+        monkeypatch.setattr(scoring, "UPSAMPLED", some * 20 * 30 * 4)
+        assert torch.allclose(map_prediction(shares, (3, 4), (20, 30), codes), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +48,7 @@ def test_upsampling_is_that_of_centres() -> None:
 def test_metrics_are_in_the_catalogue(codes: ClassCodes | NormalCodes | DepthCodes, labels: np.ndarray) -> None:
     scorer = MapScorer(codes)
     shares = torch.tensor(patch_histograms(codes.encode(labels), (2, 2), codes.count)) / 9
-    scorer.add_map(upsampled(shares, (2, 2), labels.shape[:2]), labels)
+    scorer.add_map(map_prediction(shares, (2, 2), labels.shape[:2], codes), labels)
     for name, value in scorer.scores():
         assert METRICS[name].lower <= value <= METRICS[name].upper
 
@@ -49,7 +62,6 @@ def test_the_best_images_come_first_and_the_worst_last() -> None:
 
 def test_an_image_is_scored_by_itself() -> None:
     labels = np.array([[0, 1], [1, 255]], dtype=np.uint8)
-    shares = torch.zeros(2, 2, 2)
-    shares[0] = 1  # all pixels are predicted as class 0
-    assert image_score(ClassCodes(2), shares, labels) == pytest.approx(1 / 3)
-    assert image_score(ClassCodes(2), shares, np.full((2, 2), 255, dtype=np.uint8)) is None
+    predicted = torch.zeros(2, 2, dtype=torch.int64)
+    assert image_score(ClassCodes(2), predicted, labels) == pytest.approx(1 / 3)
+    assert image_score(ClassCodes(2), predicted, np.full((2, 2), 255, dtype=np.uint8)) is None

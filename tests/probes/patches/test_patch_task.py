@@ -2,26 +2,32 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.features.extract import extract
-from unseen.features.patches import read_patches
+from unseen.features.patches import PatchFeatures, read_patches
 from unseen.features.settings import Settings
+from unseen.images.arrays import array_images
 from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
-from unseen.images.dense.labels import Labels
+from unseen.images.dense.labels import IGNORED, Labels
 from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
 from unseen.probes.by_name.patch_context import PatchContextJob
 from unseen.probes.by_name.patch_linear import PatchLinearJob
+from unseen.probes.patches.codes import ClassCodes, patch_histograms
 from unseen.probes.patches.context import PATCH_CONTEXT
 from unseen.probes.patches.linear import PatchLinearProtocol
 from unseen.probes.patches.task import PatchTask
 
 QUICK = PatchLinearProtocol(rates=(3e-3,), decays=(0.0,), epochs=1, batch=4096, least_steps=60)
+FEW = replace(QUICK, batch=50)
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +83,74 @@ class Damaged:
 
 def test_images_with_damaged_labels_are_left_out_and_named(scene_task: PatchTask) -> None:
     task = replace(scene_task, opened=replace(scene_task.opened, reader=Damaged(scene_task.opened)), damaged=[])
-    X, _, images = task.training(task.codes())
-    assert len(X) == 23 * 28 * 28
-    assert 0 not in images
+    patches = task.training(task.codes())
+    assert patches.images.tolist() == list(range(1, 24))
+    assert (patches.labels.totals > 0).sum() == 23 * 28 * 28
+    assert not patches.labels.totals[: 28 * 28].any()
     assert [each.id for each in task.damaged] == ["train/000"]
+
+
+class Scaled:
+    """Maps of a grid of 7 × 7 patches, with some pixels per position on each side, and features that tell classes."""
+
+    def __init__(self, side: int) -> None:
+        generator = np.random.default_rng(0)
+        patches = np.kron(generator.integers(0, 3, (5, 7, 7)), np.ones((1, 2, 2), dtype=int))
+        other = generator.integers(0, 3, patches.shape)
+        self.side, self.coarse = side, np.where(other == 0, other, patches).astype(np.uint8)
+        self.coarse[:, 0, :3] = IGNORED
+        self.coarse[0, :2, :2] = IGNORED  # a whole patch
+        shares = np.stack([patch_histograms(ClassCodes(3).encode(each), (7, 7), 3) for each in self.coarse])
+        noise = 0.3 * generator.standard_normal((5, 49, 5))
+        self.X = (np.concatenate([shares, shares[:, :, :2]], axis=2) + noise).reshape(5, -1).astype(np.float16)
+
+    def place(self, number: int) -> str:
+        return f"map {number}"
+
+    def read(self, number: int) -> NDArray[np.uint8]:
+        return np.kron(self.coarse[number], np.ones((self.side // 2, self.side // 2), dtype=np.uint8))
+
+    def task(self, **more: Any) -> PatchTask:
+        ids = [f"{number}" for number in range(5)]
+        images = np.broadcast_to(np.zeros((), np.uint8), (5, 7 * self.side, 7 * self.side))
+        source = array_images(images, ["image"] * 5, ids)
+        manifest = Manifest(source.entries, ["train"] * 4 + ["test"])
+        dataset = replace(get_dense_dataset("scenes-seen"), classes=("a", "b", "c"))
+        parts = [
+            PatchFeatures(self.X[rows], ids[rows], (7, 7), (), "", Path("made")) for rows in (slice(0, 4), slice(4, 5))
+        ]
+        return PatchTask(OpenDenseDataset(dataset, source, manifest, self), *parts, torch.device("cpu"), **more)
+
+
+@pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, FEW), (PatchContextJob, PATCH_CONTEXT)])
+def test_large_images_score_like_small_ones_in_16_bits(kind: type, protocol: object) -> None:
+    """A patch of 296² pixels of one class is beyond 65,504, the largest number of 16 bits."""
+    small, large = Scaled(8), Scaled(296)
+    found = {
+        (maps.side, half): job(kind, protocol).run(maps.task(half=half))
+        for maps, half in ((small, False), (small, True), (large, True))
+    }
+    one, half, both = found.values()
+    assert max(large.task().training(ClassCodes(3)).labels.pixels.tolist()) > 65_520
+    assert one[0]["miou"] > 0.4  # chance is about 0.2
+    assert half[0]["miou"] == pytest.approx(one[0]["miou"], abs=0.01)
+    assert both[0]["miou"] == pytest.approx(half[0]["miou"], abs=0.02)  # the pixels of a larger map are other ones
+    queries = torch.from_numpy(large.task().test.patches(range(1)))
+    assert torch.equal(both[1].predict(queries), half[1].predict(queries))
+
+
+@pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, FEW), (PatchContextJob, PATCH_CONTEXT)])
+def test_features_that_do_not_fit_give_the_same_scores(kind: type, protocol: object) -> None:
+    values = [job(kind, protocol).run(Scaled(8).task(budget=budget))[0] for budget in (1 << 40, 1)]
+    assert values[0] == values[1]
+
+
+@pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, FEW), (PatchContextJob, PATCH_CONTEXT)])
+def test_predictions_that_are_not_finite_are_refused(kind: type, protocol: object) -> None:
+    maps = Scaled(8)
+    maps.X[4, 7] = np.inf  # of a test image
+    with pytest.raises(UserError, match="not finite"):
+        job(kind, protocol).run(maps.task())
 
 
 def test_features_of_whole_images_are_refused(tmp_path: Path, scene_task: PatchTask) -> None:

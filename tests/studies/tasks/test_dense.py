@@ -11,6 +11,7 @@ from PIL import ExifTags, Image
 
 from unseen.backbones.load import load_backbone
 from unseen.errors import OtherPartsError, UserError
+from unseen.features.patches import read_patches
 from unseen.features.settings import Settings
 from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
 from unseen.images.dense.label_survey import survey_labels
@@ -18,12 +19,17 @@ from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
 from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe
+from unseen.probes.patches.job import PatchSize
 from unseen.probes.patches.linear import PatchLinearProtocol
 from unseen.runs.data import RunData
-from unseen.runs.means import Means
-from unseen.runs.record import read_run
-from unseen.studies.study import plan_study, run_study
+from unseen.runs.job import job_key
+from unseen.runs.means import ALONE, Means
+from unseen.runs.record import read_results, read_run
+from unseen.studies.study import Silent, plan_study, run_study
+from unseen.studies.tasks import dense_estimate
 from unseen.studies.tasks.dense import DenseRequest
+from unseen.studies.tasks.dense_estimate import peak_memory
+from unseen.studies.tasks.dense_page import dense_tasks
 
 QUICK = PatchLinearProtocol(rates=(3e-3,), decays=(0.0,), epochs=1, batch=2048, least_steps=10)
 
@@ -63,6 +69,66 @@ def test_a_run_is_planned_done_once_and_extended(tmp_path: Path) -> None:
     assert read_run(tmp_path).scores == more.scores
     pictures = list((tmp_path / "pictures").rglob("*.png"))
     assert len(pictures) >= 6
+
+
+def test_a_number_of_training_patches_is_drawn_and_test_images_keep_all(tmp_path: Path) -> None:
+    asked, every = replace(request("scenes-seen"), patches=20), request("scenes-seen")
+    plan = plan_study(asked, tmp_path)
+    assert plan.parts[0]["training patches"] == 8 * 20
+    assert plan_study(every, tmp_path).parts[0]["training patches"] == 8 * 14 * 14
+    data = run_study(asked, tmp_path)
+    # The features that are extracted are those that were planned.
+    stores = {path.parent.name: read_patches(path.parent) for path in (tmp_path / "features").rglob("manifest.json")}
+    assert sorted((len(store), store.positions) for store in stores.values()) == [(4, 14 * 14), (8, 20)]
+    size = sum(path.stat().st_size for path in (tmp_path / "features").rglob("X-*.npy"))
+    assert size == pytest.approx(plan.disk, rel=0.05)
+    assert {each.settings["patches"] for each in data.protocols} == {20}
+    results = read_results(tmp_path)
+    assert {result.job["protocol"]["patches"] for result in results} == {20}
+    [task] = dense_tasks(data, results, {})
+    assert all("20 patches of each training image" in " ".join(probe.said) for probe in task.probes)
+    assert plan_study(asked, tmp_path).jobs_left == 0
+    with pytest.raises(UserError, match="patches of the patch-linear protocol"):
+        plan_study(every, tmp_path)
+
+
+def test_patches_are_the_same_as_among_all(tmp_path: Path) -> None:
+    """A draw from stored features of all patches has the same features and labels."""
+    asked = request("scenes-seen")
+    drawn, every = (replace(asked, patches=number).prepare(tmp_path / f"{number}", ALONE, Silent()).jobs
+                    for number in (20, "all"))  # fmt: skip
+    stores = [[read_patches(each.parent) for each in (tmp_path / name / "features").rglob("manifest.json")]
+              for name in ("20", "all")]  # fmt: skip
+    few, whole = (next(store for store in of if len(store) == 8) for of in stores)
+    assert few.drawn
+    whole_rows = whole.patches(range(8)).reshape(8, 196, -1)[:, list(few.drawn)]
+    assert np.array_equal(few.patches(range(8)).reshape(8, 20, -1), whole_rows)
+    assert not {job_key(job) for job in drawn} & {job_key(job) for job in every}
+
+
+def test_patches_that_cannot_be_drawn_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="197 of 196"):
+        plan_study(replace(request("scenes-seen"), patches=197), tmp_path / "run")
+    drawn = replace(request("scenes-seen"), backbones=[load_backbone("demo:supervised", size=56, patches=20)])
+    with pytest.raises(UserError, match="all their patches"):
+        plan_study(drawn, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_plan_knows_the_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ADE20K with a ViT-B/14 and images of 518 pixels, on a GPU of 24 GB and on one that is nearly full."""
+    size, jobs = PatchSize(20_210, 37 * 37, 2_000, 37 * 37, 768, 150), request("scenes-seen")._kinds
+    for free, peak, patches in ((23 << 30, 19e9, 780), (12 << 30, 3e9, 360)):
+        monkeypatch.setattr(dense_estimate, "free_bytes", lambda _, free=free: free)
+        memory = peak_memory(jobs, "ade20k", size, "cuda")
+        assert 0.7 * peak < memory.bytes < peak
+        [notice] = memory.notices
+        assert dict(notice.arguments)["patches"] == pytest.approx(patches, rel=0.1)
+        fewer = replace(size, positions=int(dict(notice.arguments)["patches"]))
+        assert not peak_memory(jobs, "ade20k", fewer, "cuda").notices
+    monkeypatch.setattr(dense_estimate, "free_bytes", lambda _: 1 << 28)
+    with pytest.raises(UserError, match="GPU memory"):
+        peak_memory(jobs, "ade20k", size, "cuda")
 
 
 def test_parts_and_devices_probe_what_one_process_probes(tmp_path: Path, two_devices: Means) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Fit
-from unseen.probes.patches.job import PatchJob, PatchSize, Predictor, Sample, read_maps
+from unseen.probes.patches.job import Demand, PatchJob, PatchSize, Predictor, Sample, read_maps
 from unseen.probes.probe import Input, Probe
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class PatchContext(Probe):
     input: ClassVar[Input] = "patches"
     metrics: ClassVar[tuple[str, ...]] = ("miou", "pixel-accuracy", "angle-mean", "depth-rmse")
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense",)
+    revision: ClassVar[int] = 2
 
 
 @dataclass(frozen=True)
@@ -38,35 +40,48 @@ class PatchContextJob(PatchJob):
     revision: int = PatchContext.revision
 
     def run(self, task: "PatchTask") -> tuple[dict[str, Any], Predictor]:
-        from unseen.probes.patches.context import Memory, look_up
+        from unseen.probes.patches.context import AT_ONCE, Memory, look_up
 
         codes = task.codes()
-        X, Y, _ = task.training(codes)
-        memory = Memory.of(X, Y, self.protocol)
+        resident = task.fits(self.demand(task.size(codes), task.dtype.itemsize))
+        memory = Memory.of(task.training(codes), self.protocol, resident=resident)
 
         def predict(features: "Tensor") -> "Tensor":
             return look_up(memory, features, self.protocol)
 
-        scored = task.scored(codes, predict)
-        return {**scored.kept(), "memory": len(memory.keys)}, Predictor(codes, predict, scored.shown)
+        scored = task.scored(codes, predict, AT_ONCE)
+        return {**scored.kept(), "memory": len(memory)}, Predictor(codes, predict, scored.shown)
+
+    def demand(self, size: PatchSize, item: int) -> Demand:
+        from unseen.probes.patches.context import demand
+
+        return demand(size, self.protocol, item)
 
     def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
-        """A look-up of some patches of an image in a part of the memory: similarities and sorting."""
+        """The neighbours of some patches in a part of the memory, and their labels; and reading, if keys do not fit."""
         import torch
 
-        from unseen.probes.patches.context import Memory, look_up
+        from unseen.features.device_memory import free_bytes
+        from unseen.probes.patches.context import AT_ONCE, KEYS, Memory, mean_shares, nearest
+        from unseen.probes.patches.rows import READ, sample_reading
         from unseen.probes.patches.scoring import SHOWN
+        from unseen.probes.patches.training import TrainingPatches
 
-        memory: int = min(size.images * size.positions, self.protocol.memory)
-        keys, queries = min(memory, SAMPLED_KEYS), min(size.positions, SAMPLED_QUERIES)
-        dtype = torch.float16 if device.type == "cuda" else torch.float32
-        part = Memory(*(torch.rand(keys, width, device=device, dtype=dtype) for width in (size.channels, size.codes)))
-        patches = torch.rand(queries, size.channels, device=device, dtype=dtype)
-        looked_up = size.tested + min(size.tested, 2 * SHOWN)  # images shown as pictures are predicted again
-        yield (
-            lambda: look_up(part, patches, self.protocol),
-            looked_up * size.positions / queries * memory / keys,
-        )
+        on_gpu, memory = device.type == "cuda", min(size.patches, self.protocol.memory)
+        dtype = torch.float16 if on_gpu else torch.float32
+        keys = min(memory, KEYS if on_gpu else SAMPLED_KEYS)
+        queries = min(size.queries, SAMPLED_QUERIES, keys)
+        X = torch.rand(keys, size.channels, device=device, dtype=dtype)
+        labels = torch.nn.functional.one_hot(torch.arange(keys) % size.codes, size.codes)
+        part = Memory.of(TrainingPatches.of(X, labels), self.protocol)
+        shown = min(size.tested, 2 * SHOWN)  # images shown as pictures are predicted again
+        looked_up = (size.tested + shown) * size.queries / queries
+        yield lambda: nearest(part, X[:queries], self.protocol), looked_up * memory / keys
+        near = torch.randint(keys, (queries, min(self.protocol.neighbours, keys)), device=device)
+        yield lambda: mean_shares(part, torch.rand(near.shape, device=device), near), looked_up
+        if on_gpu and not self.demand(size, dtype.itemsize).fits(free_bytes(device)):
+            passes = ceil(size.tested / max(1, AT_ONCE // size.queries)) + shown
+            yield sample_reading(size.channels, READ, device), passes * memory / READ
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:

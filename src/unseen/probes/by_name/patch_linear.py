@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Fit
-from unseen.probes.patches.job import PatchJob, PatchSize, Predictor, Sample, read_maps
+from unseen.probes.patches.job import Demand, PatchJob, PatchSize, Predictor, Sample, read_maps
 from unseen.probes.probe import Input, Probe
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class PatchLinear(Probe):
     input: ClassVar[Input] = "patches"
     metrics: ClassVar[tuple[str, ...]] = ("miou", "pixel-accuracy", "angle-mean", "depth-rmse")
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense",)
+    revision: ClassVar[int] = 2
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,10 @@ class PatchLinearJob(PatchJob):
         from unseen.probes.patches.probe_patches import choose_linear
 
         codes = task.codes()
-        X, Y, images = task.training(codes)
-        chosen = choose_linear(X, Y, images, self.protocol, codes, seed=self.seed)
+        patches = task.training(codes)
+        if task.fits(self.demand(task.size(codes), task.dtype.itemsize)):
+            patches = patches.on_device()
+        chosen = choose_linear(patches, self.protocol, codes, seed=self.seed)
 
         def predict(features: "Tensor") -> "Tensor":
             return chosen.classifier.logits(features.float())[0].softmax(dim=1)
@@ -55,27 +58,38 @@ class PatchLinearJob(PatchJob):
         details = {"rate": rate, "decay": decay, "validation": list(chosen.validation), "edge": chosen.edge}
         return {**scored.kept(), **details}, Predictor(codes, predict, scored.shown)
 
+    def demand(self, size: PatchSize, item: int) -> Demand:
+        from unseen.probes.patches.linear import demand
+
+        return demand(size, self.protocol, item)
+
     def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
-        """A few steps of all settings, and of the one that is trained again.
+        """A few steps of all settings, and of the one that is trained again; and reading, if features do not fit.
 
         The time cannot be estimated from products alone: with few classes, reading and normalising the patches of a
         batch takes longer.
         """
         import torch
 
+        from unseen.features.device_memory import free_bytes
         from unseen.probes.patches.linear import fit_patches
+        from unseen.probes.patches.rows import sample_reading
+        from unseen.probes.patches.training import TrainingPatches
 
-        patches = size.images * size.positions
-        kept = round((1 - self.protocol.validation) * patches)
-        rows = min(self.protocol.batch, patches)
+        rows = min(self.protocol.batch, size.patches)
         few = replace(self.protocol, epochs=0, least_steps=SAMPLED_STEPS)
         dtype = torch.float16 if device.type == "cuda" else torch.float32
-        X, Y = (torch.rand(rows, width, device=device, dtype=dtype) for width in (size.channels, size.codes))
-        for settings, trained in ((self.protocol.settings, kept), (self.protocol.settings[:1], patches)):
+        X, Y = torch.rand(rows, size.channels, device=device, dtype=dtype), torch.arange(rows) % size.codes
+        patches = TrainingPatches.of(X, torch.nn.functional.one_hot(Y, size.codes))
+        kept = round((1 - self.protocol.validation) * size.patches)
+        steps = [self.protocol.steps(trained) for trained in (kept, size.patches)]
+        for settings, number in zip((self.protocol.settings, self.protocol.settings[:1]), steps, strict=True):
             yield (
-                partial(fit_patches, X, Y, settings, few, torch.Generator().manual_seed(0)),
-                self.protocol.steps(trained) / SAMPLED_STEPS,
+                partial(fit_patches, patches, torch.arange(rows), settings, few, torch.Generator().manual_seed(0)),
+                number / SAMPLED_STEPS,
             )
+        if device.type == "cuda" and not self.demand(size, dtype.itemsize).fits(free_bytes(device)):
+            yield sample_reading(size.channels, rows, device), sum(steps)
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:

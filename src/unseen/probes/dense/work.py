@@ -185,9 +185,9 @@ def _score_maps(
     predict = partial(predicted_map, model, transform=backbone.spec.transform, protocol=job.protocol, device=device)
     for number, labels in _labelled(data, "test"):
         assert not isinstance(labels, Objects)
-        probabilities = predict(data.pixels(number))
-        scorer.add_map(probabilities, labels)
-        score = image_score(codes, probabilities, labels)
+        predicted = codes.decode(predict(data.pixels(number)))
+        scorer.add_map(predicted, labels)
+        score = image_score(codes, predicted, labels)
         if score is not None:
             own.append((score, number))
     for picture, number in enumerate(best_and_worst(own) if folder else ()):

@@ -90,9 +90,7 @@ class NormalCodes:
         return codes.reshape(labels.shape[:2])
 
     def decode(self, probabilities: Tensor) -> Tensor:
-        mean = torch.einsum("chw,cd->hwd", probabilities, self.values.to(probabilities))
-        unit: Tensor = mean / mean.norm(dim=-1, keepdim=True).clamp_min(1e-12)
-        return unit
+        return value_map(self.kind, torch.einsum("chw,cv->vhw", probabilities, self.values.to(probabilities)))
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,16 @@ class DepthCodes:
         return codes
 
     def decode(self, probabilities: Tensor) -> Tensor:
-        return torch.einsum("chw,c->hw", probabilities, self.values[:, 0].to(probabilities))
+        return value_map(self.kind, torch.einsum("chw,cv->vhw", probabilities, self.values.to(probabilities)))
+
+
+def value_map(kind: Kind, means: Tensor) -> Tensor:
+    """Depths (h, w), or normals (h, w, 3) of length 1, from the means (v, h, w) of the values of codes."""
+    if kind == "depth":
+        return means[0]
+    normals = means.permute(1, 2, 0)
+    unit: Tensor = normals / normals.norm(dim=-1, keepdim=True).clamp_min(1e-12)
+    return unit
 
 
 def normal_codes(normals: Tensor, count: int = CODEWORDS) -> NormalCodes:

@@ -2,19 +2,31 @@
 
 After Hummingbird (Balažević et al. 2023): a memory of ℓ2-normalised training patches with their shares of codes; a
 patch gets the mean of the shares of its k nearest ones, weighted by softmax(cosine / temperature).
+
+Similarities are computed block by block, and the k best so far are kept. The blocks do not depend on the memory of the
+device, which only decides whether the keys stay there or are read again for every group of queries, and equal
+similarities are ordered by the place of their patch: the prediction is the same in both cases.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from unseen.errors import UserError
+from unseen.probes.patches.job import Demand, PatchSize
+from unseen.probes.patches.training import TrainingPatches
+from unseen.probes.products import wide_product
 
-BLOCK_BYTES, MOST_KEYS = 1 << 29, 1 << 21
-"""Number of similarities computed at a time, and of keys."""
-GROUP = 256
+QUERIES, KEYS = 1_024, 262_144
+"""Patches to predict and labelled patches whose similarities are computed at once."""
+GROUP = 64
 """Number of keys per group whose largest similarity is found first."""
+AT_ONCE = 131_072
+"""Patches to predict together: keys that are not on the device are read once for all of them."""
+NORMALISED = 16_384
+LOWEST = -(1 << 63)
 
 
 @dataclass(frozen=True)
@@ -22,6 +34,7 @@ class ContextProtocol:
     """How labels are looked up.
 
     Attributes:
+        patches: number of patches of each training image, the same positions in all; by default all.
         memory: maximum number of patches; of more, a fixed draw is used.
     """
 
@@ -29,6 +42,7 @@ class ContextProtocol:
     neighbours: int = 30
     temperature: float = 0.02
     memory: int = 10_240_000
+    patches: int | Literal["all"] = "all"
 
 
 PATCH_CONTEXT = ContextProtocol()
@@ -36,63 +50,134 @@ PATCH_CONTEXT = ContextProtocol()
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """Labelled patches: (m, d) unit vectors, and (m, c) shares of codes."""
+    """Labelled patches.
 
-    keys: Tensor
-    shares: Tensor
+    Attributes:
+        places: (m,) their indices, in order.
+        keys: (m, d) unit vectors on the device; None if they are read when they are used.
+    """
+
+    patches: TrainingPatches
+    places: Tensor
+    keys: Tensor | None = None
 
     @classmethod
-    def of(cls, X: Tensor, Y: Tensor, protocol: ContextProtocol = PATCH_CONTEXT) -> "Memory":
-        """From features (n, d) and pixel counts of codes (n, c); patches without a label are left out."""
-        pixels = Y.sum(dim=1, dtype=torch.float32)
-        places = torch.nonzero(pixels > 0).flatten()
-        if not len(places):
-            raise UserError("no patch of the training images has a label")
+    def of(
+        cls, patches: TrainingPatches, protocol: ContextProtocol = PATCH_CONTEXT, *, resident: bool = True
+    ) -> "Memory":
+        """All labelled patches, or a fixed draw of them.
+
+        Args:
+            resident: keep the keys on the device.
+        """
+        places = patches.labelled()
         if len(places) > protocol.memory:
             drawn = torch.randperm(len(places), generator=torch.Generator().manual_seed(0))[: protocol.memory]
-            places = places[drawn.sort().values.to(places.device)]
-        shares = (Y[places].float() / pixels[places, None]).to(X.dtype)
-        return cls(torch.nn.functional.normalize(X[places].float(), dim=1).to(X.dtype), shares)
+            places = places[drawn.sort().values]
+        read = cls(patches, places)
+        if not resident:
+            return read
+        keys = torch.empty(len(places), patches.features.channels, dtype=patches.features.dtype, device=patches.device)
+        for start, block in read.blocks():
+            keys[start : start + len(block)] = block
+        return cls(patches, places, keys)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def blocks(self) -> Iterator[tuple[int, Tensor]]:
+        """The keys block by block, each with the place of its first one."""
+        starts = range(0, len(self), KEYS)
+        if self.keys is not None:
+            yield from ((start, self.keys[start : start + KEYS]) for start in starts)
+            return
+        read = self.patches.features.blocks(self.places[start : start + KEYS] for start in starts)
+        yield from ((start, unit(rows)) for start, rows in zip(starts, read, strict=True))
+
+
+def unit(X: Tensor) -> Tensor:
+    """Rows divided by their lengths, computed in 32 bits, in the dtype of X."""
+    found = torch.empty_like(X)
+    for start in range(0, len(X), NORMALISED):
+        rows = X[start : start + NORMALISED].float()
+        found[start : start + NORMALISED] = torch.nn.functional.normalize(rows, dim=1)
+    return found
+
+
+def demand(size: PatchSize, protocol: ContextProtocol, item: int) -> Demand:
+    """Device memory of a memory and `look_up` with features of `item` bytes per number.
+
+    There are queries, as they are stored and as unit vectors, and their best keys; and either similarities, beside two
+    blocks of keys if they are read, or tables of labels. Before that, up to three blocks of keys are normalised.
+    """
+    memory, queries = min(size.patches, protocol.memory), min(max(1, AT_ONCE // size.queries), size.tested)
+    queries *= size.queries
+    keys, at_once = min(KEYS, memory), min(QUERIES, queries)
+    found = queries * (size.channels * (2 + item) + 3 * 8 * protocol.neighbours)
+    similarities = at_once * (4 * keys + 28 * keys // GROUP + 36 * protocol.neighbours * GROUP)
+    block, tables = keys * size.channels * item, 4 * 4 * queries * size.codes
+    kept = memory * size.channels * item + max(found + max(similarities, tables), 3 * block)
+    return Demand(kept, found + max(2 * block + max(similarities, block), tables))
 
 
 def look_up(memory: Memory, X: Tensor, protocol: ContextProtocol = PATCH_CONTEXT) -> Tensor:
-    """(n, c) shares of codes for features (n, d), block by block; the memory may be of any size.
+    """(n, c) shares of codes for features (n, d)."""
+    similar, places = nearest(memory, X, protocol)
+    return mean_shares(memory, torch.softmax(similar / protocol.temperature, dim=1), places)
 
-    Similarities to a block of the memory are one product; its best are merged with the best so far.
+
+def nearest(memory: Memory, X: Tensor, protocol: ContextProtocol) -> tuple[Tensor, Tensor]:
+    """(n, k) cosines of features (n, d) and their nearest neighbours, and the places of these in the memory."""
+    queries = unit(X.to(memory.patches.features.dtype))
+    best = torch.full((len(X), min(protocol.neighbours, len(memory))), LOWEST, device=X.device)
+    for start, keys in memory.blocks():
+        for first in range(0, len(X), QUERIES):
+            part = slice(first, first + QUERIES)
+            best[part] = _nearest(queries[part], keys, start, best[part])
+    return _unpacked(best)
+
+
+def mean_shares(memory: Memory, weights: Tensor, places: Tensor) -> Tensor:
+    """(n, c) mean shares of codes of neighbours with weights (n, k) and places (n, k)."""
+    index, labels = memory.places[places.cpu()], memory.patches.labels
+    shares = torch.zeros(len(weights), labels.count, device=weights.device)
+    for neighbour in range(weights.shape[1]):
+        shares += labels.shares(index[:, neighbour], weights.device) * weights[:, neighbour, None]
+    return shares
+
+
+def _nearest(queries: Tensor, keys: Tensor, start: int, best: Tensor) -> Tensor:
+    """(n, k) the largest among the best so far and the products of queries with keys, packed with the keys' places.
+
+    The k largest of a row are in the k groups of keys with the largest maxima, the first groups among equal ones:
+    these are found in one cheap pass over the products, and only k groups are sorted instead of all keys.
+
+    Args:
+        start: place of the first key.
     """
-    queries = torch.nn.functional.normalize(X.float(), dim=1).to(memory.keys.dtype)
-    k = min(protocol.neighbours, len(memory.keys))
-    width = min(len(memory.keys), MOST_KEYS)
-    height = max(1, BLOCK_BYTES // (queries.element_size() * width))
-    shares = []
-    for part in torch.split(queries, height):
-        best, place = _nearest(part, memory.keys[:width], k)
-        for start in range(width, len(memory.keys), width):
-            more, near = _nearest(part, memory.keys[start : start + width], k)
-            best, chosen = torch.cat((best, more), dim=1).topk(k, dim=1)
-            place = torch.cat((place, near + start), dim=1).gather(1, chosen)
-        weights = torch.softmax(best.float() / protocol.temperature, dim=1)
-        shares.append(torch.einsum("nk,nkc->nc", weights, memory.shares[place].float()))
-    return torch.cat(shares)
-
-
-def _nearest(queries: Tensor, keys: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """(n, k) largest products of queries with keys (or as many as there are keys), and the indices of these keys.
-
-    The k largest of a row are in the k groups of keys with the largest maxima: these are found in one cheap pass over
-    the products, and only k groups are sorted instead of all keys.
-    """
-    products = queries @ keys.T
-    k, groups = min(k, len(keys)), len(keys) // GROUP
+    products = wide_product(queries, keys.T)
+    k, groups = best.shape[1], len(keys) // GROUP
     if groups <= k:
-        best, place = products.topk(k, dim=1)
-        return best, place
-    whole = products[:, : groups * GROUP].reshape(len(queries), groups, GROUP)
-    rest = products[:, groups * GROUP :]
-    chosen = whole.amax(dim=2).topk(k, dim=1).indices
+        packed = _packed(products, torch.arange(start, start + len(keys), device=keys.device))
+        return torch.cat((best, packed), dim=1).topk(k, dim=1).values
+    whole = products[:, : groups * GROUP].view(len(queries), groups, GROUP)
+    chosen = _unpacked(_packed(whole.amax(dim=2), torch.arange(groups, device=keys.device)).topk(k, dim=1).values)[1]
     candidates = whole.gather(1, chosen[:, :, None].expand(-1, -1, GROUP)).flatten(1)
-    offsets = torch.arange(GROUP, device=keys.device)
-    places = (chosen[:, :, None] * GROUP + offsets).flatten(1)
-    last = torch.arange(groups * GROUP, len(keys), device=keys.device).expand(len(queries), -1)
-    best, order = torch.cat((candidates, rest), dim=1).topk(k, dim=1)
-    return best, torch.cat((places, last), dim=1).gather(1, order)
+    places = (chosen[:, :, None] * GROUP + torch.arange(start, start + GROUP, device=keys.device)).flatten(1)
+    rest = torch.arange(start + groups * GROUP, start + len(keys), device=keys.device)
+    last = _packed(products[:, groups * GROUP :], rest)
+    return torch.cat((best, _packed(candidates, places), last), dim=1).topk(k, dim=1).values
+
+
+def _packed(values: Tensor, places: Tensor) -> Tensor:
+    """Integers in the order of values and, among equal values, of descending places: the largest comes first."""
+    bits = values.view(torch.int32)
+    # IEEE floats are ordered like integers of the same bits, negative ones the other way round.
+    ordered = (bits ^ (bits >> 31 & 0x7FFFFFFF)).long()
+    return ordered << 32 | 0xFFFFFFFF - places
+
+
+def _unpacked(packed: Tensor) -> tuple[Tensor, Tensor]:
+    """Values and places."""
+    ordered = (packed >> 32).int()
+    return (ordered ^ (ordered >> 31 & 0x7FFFFFFF)).view(torch.float32), 0xFFFFFFFF - (packed & 0xFFFFFFFF)

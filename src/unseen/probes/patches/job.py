@@ -28,7 +28,7 @@ class Predictor:
     """A fitted probe.
 
     Attributes:
-        predict: (positions, d) features of an image → (positions, count) probabilities of codes.
+        predict: (n, d) features of patches → (n, count) probabilities of codes.
         shown: rows of the test features, best and worst images, whose predictions are kept as pictures.
     """
 
@@ -42,16 +42,44 @@ class PatchSize:
     """The amount of work of a job on patch features.
 
     Attributes:
-        images, tested: numbers of training and test images.
-        positions: patches of each, with features of `channels` dimensions.
+        images, positions: number of training images, and of patches of each that are trained on.
+        tested, queries: number of test images, and of patches of each.
+        channels: dimensions of the features of a patch.
         codes: number of codes of a map's values.
     """
 
     images: int
-    tested: int
     positions: int
+    tested: int
+    queries: int
     channels: int
     codes: int
+
+    @property
+    def patches(self) -> int:
+        """Number of training patches."""
+        return self.images * self.positions
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Device memory of a job in bytes.
+
+    Attributes:
+        kept: if the training features stay on the device.
+        read: if they are read from the host in every pass instead.
+    """
+
+    kept: int
+    read: int
+
+    def fits(self, free: int) -> bool:
+        """Whether the features can stay on a device with this many free bytes."""
+        return self.kept <= free
+
+    def peak(self, free: int) -> int:
+        """The most memory that is used at a time on such a device."""
+        return self.kept if self.fits(free) else self.read
 
 
 Sample = tuple[Callable[[], object], float]
@@ -79,6 +107,10 @@ class PatchJob(Job):
 
     def run(self, task: "PatchTask") -> "tuple[dict[str, Any], Predictor]":
         """The measured values, as JSON, and the fitted probe."""
+        raise NotImplementedError
+
+    def demand(self, size: PatchSize, item: int) -> Demand:
+        """Device memory, with features of `item` bytes per number."""
         raise NotImplementedError
 
     def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:

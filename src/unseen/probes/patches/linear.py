@@ -12,15 +12,23 @@ The K settings share the features of each batch: one product X @ [W₁ … W_K] 
 their gradients. A step takes 4·b·d·c·K flops and reads b·d features once, not K times.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, cos, pi
+from typing import Literal
 
 import torch
 from torch import Generator, Tensor
 
 from unseen.errors import UserError
+from unseen.probes.patches.job import Demand, PatchSize
+from unseen.probes.patches.training import TrainingPatches
+from unseen.probes.products import wide_product
 
+BLOCK_BYTES, SUMMED = 1 << 27, 8_192
+"""Bytes of features of some steps, which are brought to the device together, and patches whose sums are computed
+together.
+"""
 Setting = tuple[float, float]
 """Learning rate and weight decay."""
 
@@ -33,6 +41,7 @@ class PatchLinearProtocol:
         rates, decays: every pair of them is a setting.
         epochs: passes over the patches; small data sets get `least_steps`.
         validation: share of the training images used to choose the setting, which is then trained on all.
+        patches: number of patches of each training image, the same positions in all; by default all.
     """
 
     name: str = "patch-linear"
@@ -43,6 +52,7 @@ class PatchLinearProtocol:
     least_steps: int = 500
     warm_up: float = 0.05
     validation: float = 0.1
+    patches: int | Literal["all"] = "all"
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -77,33 +87,60 @@ class LinearStack:
 
 
 def fit_patches(
-    X: Tensor, Y: Tensor, settings: Sequence[Setting], protocol: PatchLinearProtocol, generator: Generator
+    patches: TrainingPatches,
+    index: Tensor,
+    settings: Sequence[Setting],
+    protocol: PatchLinearProtocol,
+    generator: Generator,
 ) -> LinearStack:
     """Train a classifier for each setting.
 
     Args:
-        X: (n, d) features of patches, 16 or 32 bits.
-        Y: (n, c) pixels of each code in each patch, on the same device; patches without any are left out.
+        index: the patches to train on; those without a label are left out.
         generator: for the order of patches, on the CPU.
     """
-    pixels = Y.sum(dim=1, dtype=torch.float32)
-    places = torch.nonzero(pixels > 0).flatten()
-    if not len(places):
-        raise UserError("no patch of the training images has a label")
-    most = float(pixels.max())
-    mean, deviation = _statistics(X, places)
-    model = _Stack(X.shape[1], Y.shape[1], settings, X.device)
-    batch, steps = min(protocol.batch, len(places)), protocol.steps(len(places))
-    order, place = places[torch.randperm(len(places), generator=generator).to(X.device)], 0
-    for step in range(steps):
-        if place + batch > len(order):
-            order, place = places[torch.randperm(len(places), generator=generator).to(X.device)], 0
-        rows = order[place : place + batch]
-        place += batch
-        z = ((X[rows].float() - mean) / deviation).to(X.dtype)
-        share = Y[rows].float() / pixels[rows, None]
-        model.step(z, share, pixels[rows] / most, _factor(step, steps, protocol.warm_up))
+    places = patches.labelled(index)
+    most = float(patches.labels.totals[places].max())
+    mean, deviation = _statistics(patches, places)
+    model = _Stack(patches.features.channels, patches.labels.count, settings, patches.device)
+    batch, steps, step = min(protocol.batch, len(places)), protocol.steps(len(places)), 0
+    at_once = _steps_at_once(batch, patches.features.channels, patches.features.dtype.itemsize)
+    for block in patches.blocks(_batches(places, batch, steps, at_once, generator)):
+        for X, pixels, totals in zip(*(torch.split(each, batch) for each in block), strict=True):
+            z = ((X.float() - mean) / deviation).to(X.dtype)
+            model.step(z, pixels / totals[:, None], totals / most, _factor(step, steps, protocol.warm_up))
+            step += 1
     return model.classifiers(mean, deviation)
+
+
+def demand(size: PatchSize, protocol: PatchLinearProtocol, item: int) -> Demand:
+    """Device memory of `fit_patches` with features of `item` bytes per number.
+
+    A block of patches is there while the next one is brought, in two copies if it is read, or while a step computes
+    normalised features, logits, their softmax and the errors in two precisions.
+    """
+    batch, width = min(protocol.batch, size.patches), len(protocol.settings) * size.codes
+    rows = min(_steps_at_once(batch, size.channels, item), size.patches // batch) * batch
+    block = rows * (size.channels * item + 4 * size.codes)
+    step = batch * (size.channels * (8 + item) + width * (12 + item % 4)) + 32 * (size.channels + 1) * width
+    most = max(step, SUMMED * size.channels * (16 + item))
+    kept = size.patches * size.channels * item + block + max(block, most)
+    return Demand(kept, block + max(block + 2 * rows * size.channels * item, most))
+
+
+def _steps_at_once(batch: int, channels: int, item: int) -> int:
+    """Number of steps whose patches are brought to the device together."""
+    return max(1, BLOCK_BYTES // (batch * channels * item))
+
+
+def _batches(places: Tensor, batch: int, steps: int, at_once: int, generator: Generator) -> Iterator[Tensor]:
+    """The patches of all steps, a few steps at a time; every epoch has a new order and drops an incomplete batch."""
+    epoch = len(places) // batch
+    for first in range(0, steps, epoch):
+        order = places[torch.randperm(len(places), generator=generator)]
+        last = min(epoch, steps - first)
+        for start in range(0, last, at_once):
+            yield order[start * batch : min(start + at_once, last) * batch]
 
 
 def _factor(step: int, steps: int, warm_up: float) -> float:
@@ -114,12 +151,14 @@ def _factor(step: int, steps: int, warm_up: float) -> float:
     return 0.5 * (1 + cos(pi * (step - first) / max(1, steps - first)))
 
 
-def _statistics(X: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of each dimension over some rows, summed in double precision, block by block."""
-    total = torch.zeros(2, X.shape[1], dtype=torch.float64, device=X.device)
-    for block in torch.split(places, 65_536):
-        rows = X[block].double()
-        total += torch.stack((rows.sum(dim=0), rows.square().sum(dim=0)))
+def _statistics(patches: TrainingPatches, places: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of each dimension over some patches, summed in double precision, block by block."""
+    total = torch.zeros(2, patches.features.channels, dtype=torch.float64, device=patches.device)
+    for rows in patches.features.blocks(torch.split(places, SUMMED)):
+        exact = rows.double()
+        total += torch.stack((exact.sum(dim=0), exact.square().sum(dim=0)))
+    if not bool(total.isfinite().all()):
+        raise UserError("the features of the training patches are not finite; extract them again")
     mean, square = total / len(places)
     return mean.float(), (square - mean.square()).clamp_min(0).sqrt().float().clamp_min(1e-6)
 
@@ -142,13 +181,13 @@ class _Stack:
     def step(self, z: Tensor, share: Tensor, weight: Tensor, factor: float) -> None:
         """One step of all settings on a batch of patches."""
         _, settings, codes = self.shape
-        logits = (z @ self.weights[:-1].to(z.dtype)).float() + self.weights[-1]
+        logits = wide_product(z, self.weights[:-1].to(z.dtype)).add_(self.weights[-1])
         error = torch.softmax(logits.view(-1, settings, codes), dim=2).sub_(share[:, None])
         error *= (weight / weight.sum())[:, None, None]
         flat = error.view(-1, settings * codes)
-        # 16-bit products need values that are not all tiny: errors are scaled by the batch size and back.
+        # 16-bit factors must not all be tiny: errors are scaled by the batch size and back.
         gradient = torch.empty_like(self.weights)
-        gradient[:-1] = (z.T @ (flat * len(z)).to(z.dtype)).float() / len(z)
+        gradient[:-1] = wide_product(z.T, (flat * len(z)).to(z.dtype)) / len(z)
         gradient[-1] = flat.sum(dim=0)
         self.steps += 1
         first, second = self.moments
@@ -162,6 +201,8 @@ class _Stack:
     def classifiers(self, mean: Tensor, deviation: Tensor) -> LinearStack:
         """The classifiers with the normalisation folded in: W(x − μ)/σ + b = (W/σ)x + (b − (W/σ)μ)."""
         dimension, settings, codes = self.shape
+        if not bool(self.weights.isfinite().all()):
+            raise UserError("the weights of a linear probe on patches are not finite after training")
         weights = self.weights[:-1] / deviation[:, None]
         bias = self.weights[-1] - mean @ weights
         return LinearStack(

@@ -1,6 +1,8 @@
 """Probes on the patch features of a data set: choosing the settings, training, predicting."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
 
 import torch
 from torch import Tensor
@@ -9,6 +11,7 @@ from unseen.errors import UserError
 from unseen.images.dense.labels import Kind
 from unseen.probes.patches.codes import Codes
 from unseen.probes.patches.linear import LinearStack, PatchLinearProtocol, Setting, fit_patches
+from unseen.probes.patches.training import Block, TrainingPatches
 
 BLOCK = 16_384
 """Patches scored at once."""
@@ -32,58 +35,66 @@ class ChosenLinear:
 
 
 def choose_linear(
-    X: Tensor, Y: Tensor, images: Tensor, protocol: PatchLinearProtocol, codes: Codes, *, seed: int = 0
+    patches: TrainingPatches, protocol: PatchLinearProtocol, codes: Codes, *, seed: int = 0
 ) -> ChosenLinear:
     """Train all settings on a part of the images, choose by the rest, and train the chosen one on all.
 
     Args:
-        X: (n, d) features of patches.
-        Y: (n, c) pixels of codes in each.
-        images: (n,) index of the image of each patch.
-        codes: what Y counts.
+        codes: of the labels of the patches.
     """
-    names = torch.unique(images)
-    if len(names) < 2:
+    images = patches.images
+    if len(images) < 2:
         raise UserError("a linear probe needs at least two training images, one of them to choose its settings")
     generator = torch.Generator().manual_seed(seed)
-    held = max(1, round(protocol.validation * len(names)))
-    kept = torch.isin(images, names[torch.randperm(len(names), generator=generator)[held:].to(names.device)])
-    stack = fit_patches(X[kept], Y[kept], protocol.settings, protocol, generator)
-    scores = _validation(stack, X[~kept], Y[~kept], codes)
+    held = max(1, round(protocol.validation * len(images)))
+    order = images[torch.randperm(len(images), generator=generator)]
+    stack = fit_patches(patches, patches.of_images(order[held:]), protocol.settings, protocol, generator)
+    scores = validation_scores(stack, patches, patches.of_images(order[:held]), codes)
+    if not all(map(isfinite, scores)):
+        raise UserError("the images that choose the settings of a linear probe have no labelled pixel")
     best = max(range(len(scores)), key=scores.__getitem__)
     setting = protocol.settings[best]
-    final = fit_patches(X, Y, [setting], protocol, torch.Generator().manual_seed(seed + 1))
+    again = torch.Generator().manual_seed(seed + 1)
+    final = fit_patches(patches, patches.of_images(images), [setting], protocol, again)
     return ChosenLinear(final, setting, tuple(scores), _at_edge(setting, protocol))
 
 
-def _validation(stack: LinearStack, X: Tensor, Y: Tensor, codes: Codes) -> list[float]:
-    if codes.values is None:
-        return _iou(stack, X, Y)
-    values, total, pixels = codes.values.to(Y.device, torch.float32), torch.zeros(len(stack.bias), device=X.device), 0.0
-    for rows, counts in zip(torch.split(X, BLOCK), torch.split(Y.float(), BLOCK), strict=True):
-        known = counts.sum(dim=1)
-        truth = counts @ values / known.clamp_min(1)[:, None]
-        predictions = stack.logits(rows).float().softmax(dim=2) @ values
-        total += (_errors(predictions, truth, codes.kind) * known).sum(dim=1)
-        pixels += float(known.sum())
+def validation_scores(stack: LinearStack, patches: TrainingPatches, index: Tensor, codes: Codes) -> list[float]:
+    """The score of each classifier on some patches, larger is better; see `ChosenLinear`."""
+    blocks = patches.blocks(torch.split(index, BLOCK))
+    return _iou(stack, blocks) if codes.values is None else _mean_errors(stack, blocks, codes)
+
+
+def _mean_errors(stack: LinearStack, blocks: Iterable[Block], codes: Codes) -> list[float]:
+    assert codes.values is not None
+    device = stack.bias.device
+    values, total, pixels = codes.values.to(device, torch.float32), torch.zeros(len(stack.bias), device=device), 0.0
+    for block in blocks:
+        X, truth = block.X.float(), block.pixels @ values / block.totals.clamp_min(1)[:, None]
+        for place in range(len(stack.bias)):
+            predictions = stack.only(place).logits(X)[0].softmax(dim=1) @ values
+            total[place] += (_errors(predictions, truth, codes.kind) * block.totals).sum()
+        pixels += float(block.totals.sum())
     mean = total / pixels
     return [-float(each) for each in (mean if codes.kind == "normals" else mean.sqrt())]
 
 
 def _errors(predictions: Tensor, truth: Tensor, kind: Kind) -> Tensor:
-    """(K, n) angles in degrees, or squared differences."""
+    """(n,) angles in degrees, or squared differences."""
     if kind == "depth":
-        return (predictions - truth)[..., 0].square()
-    cosine = torch.nn.functional.cosine_similarity(predictions, truth[None], dim=2)
+        return (predictions - truth)[:, 0].square()
+    cosine = torch.nn.functional.cosine_similarity(predictions, truth, dim=1)
     return torch.rad2deg(torch.arccos(cosine.clamp(-1, 1)))
 
 
-def _iou(stack: LinearStack, X: Tensor, Y: Tensor) -> list[float]:
+def _iou(stack: LinearStack, blocks: Iterable[Block]) -> list[float]:
     settings, codes = stack.bias.shape
-    counts = torch.zeros(settings, codes, codes, dtype=torch.float64, device=X.device)
-    for rows, pixels in zip(torch.split(X, BLOCK), torch.split(Y, BLOCK), strict=True):
-        chosen = torch.nn.functional.one_hot(stack.logits(rows).argmax(dim=2), codes).float()
-        counts += torch.einsum("nt,knp->ktp", pixels.float(), chosen).double()
+    counts = torch.zeros(settings, codes, codes, dtype=torch.float64, device=stack.bias.device)
+    for block in blocks:
+        X = block.X.float()
+        for place in range(settings):
+            chosen = torch.nn.functional.one_hot(stack.only(place).logits(X)[0].argmax(dim=1), codes)
+            counts[place] += block.pixels.T @ chosen.float()
     hits = counts.diagonal(dim1=1, dim2=2)
     union = counts.sum(1) + counts.sum(2) - hits
     iou = torch.where(union > 0, hits / union.clamp_min(1), torch.nan)

@@ -11,9 +11,11 @@ from unseen.images.dense.labels import IGNORED, Map
 from unseen.metrics.depth import depth_errors, depth_scores
 from unseen.metrics.segmentation import confusion, segmentation_scores
 from unseen.metrics.surface_normals import angular_errors, normal_scores
-from unseen.probes.patches.codes import Codes
+from unseen.probes.patches.codes import Codes, value_map
 
 Pairs = tuple[tuple[str, float], ...]
+UPSAMPLED = 1 << 28
+"""Bytes of shares that are upsampled at once."""
 SHOWN = 3
 """Number of best and worst images whose predictions are kept."""
 
@@ -36,6 +38,24 @@ def upsampled(patches: Tensor, grid: tuple[int, int], size: tuple[int, int]) -> 
     return enlarged
 
 
+def map_prediction(shares: Tensor, grid: tuple[int, int], size: tuple[int, int], codes: Codes) -> Tensor:
+    """Predictions (H, W), for normals (H, W, 3), from the shares of codes (h·w, count) of patches.
+
+    A map of all shares would fill gigabytes for a large image. Upsampling is linear, so it is the mean of the values of
+    codes that is upsampled, and of classes a few at a time, of which the most probable one is kept.
+    """
+    if codes.values is not None:
+        means = shares.float() @ codes.values.to(shares.device, torch.float32)
+        return value_map(codes.kind, upsampled(means, grid, size))
+    some = max(1, UPSAMPLED // (4 * size[0] * size[1]))
+    best, chosen = upsampled(shares[:, :some], grid, size).max(dim=0)
+    for first in range(some, codes.count, some):
+        values, place = upsampled(shares[:, first : first + some], grid, size).max(dim=0)
+        chosen = torch.where(values > best, place + first, chosen)
+        best = torch.maximum(values, best)
+    return chosen
+
+
 @dataclass(eq=False)
 class MapScorer:
     """Collects predictions image by image, and computes the scores of their kind."""
@@ -45,11 +65,9 @@ class MapScorer:
     _errors: list[Tensor] = field(default_factory=list)
     _depths: list[tuple[float, float]] = field(default_factory=list)
 
-    def add_map(self, probabilities: Tensor, labels: Map) -> Tensor:
-        """Score an image by probabilities (count, H, W) at the size of its labels; the prediction is returned."""
-        device = probabilities.device
-        predicted = self.codes.decode(probabilities)
-        truth = torch.as_tensor(labels, device=device)
+    def add_map(self, predicted: Tensor, labels: Map) -> None:
+        """Score an image by its prediction (H, W), for normals (H, W, 3), at the size of its labels."""
+        truth = torch.as_tensor(labels, device=predicted.device)
         if self.codes.kind == "classes":
             counts = confusion(predicted, truth, self.codes.count, IGNORED)
             self._counts = counts if self._counts is None else self._counts + counts
@@ -57,7 +75,6 @@ class MapScorer:
             self._errors.append(angular_errors(predicted, truth, truth.any(dim=-1)).cpu())
         elif bool((truth > 0).any()):
             self._depths.append(depth_errors(predicted, truth, truth > 0))
-        return predicted
 
     def scores(self) -> Pairs:
         """(metric, value) of all images together."""
@@ -82,13 +99,13 @@ class MapScorer:
             yield from (("depth-rmse", depths.rmse), ("delta1", depths.delta1))
 
 
-def image_score(codes: Codes, probabilities: Tensor, labels: Map) -> float | None:
+def image_score(codes: Codes, predicted: Tensor, labels: Map) -> float | None:
     """How well one image is predicted, larger is better; None for an image without a labelled pixel.
 
     It is the share of pixels with the right class, or minus the mean angle, or minus the depth error.
     """
     alone = MapScorer(codes)
-    alone.add_map(probabilities, labels)
+    alone.add_map(predicted, labels)
     try:
         scores = dict(alone.scores())
     except UserError:

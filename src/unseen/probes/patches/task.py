@@ -1,7 +1,9 @@
 """A dense task for probes on patch features: its training and test data, and its results."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import repeat
 from math import isnan
 from typing import Any
 
@@ -17,7 +19,11 @@ from unseen.images.decode import Damaged
 from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Map, Objects
 from unseen.probes.patches.codes import ClassCodes, Codes, DepthCodes, normal_codes, patch_histograms
-from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, upsampled
+from unseen.probes.patches.job import Demand, PatchSize
+from unseen.probes.patches.labels import PatchLabels
+from unseen.probes.patches.rows import PatchRows
+from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, map_prediction
+from unseen.probes.patches.training import TrainingPatches
 
 CODED_NORMALS = 200_000
 """Maximum number of true normals of training pixels, evenly spread, to which directions are fitted."""
@@ -29,6 +35,8 @@ class PatchTask:
 
     Attributes:
         damaged: images with unusable labels, which are left out; filled as labels are read.
+        budget: bytes of the device that may be used; by default those that are free.
+        half: whether 16-bit features stay in 16 bits on the device; by default on a GPU.
     """
 
     opened: OpenDenseDataset
@@ -36,18 +44,25 @@ class PatchTask:
     test: PatchFeatures
     device: torch.device
     damaged: list[Damaged] = field(default_factory=list)
+    budget: int | None = None
+    half: bool | None = None
 
-    def labelled(self, features: PatchFeatures) -> Iterator[tuple[int, Map]]:
+    def labelled(self, features: PatchFeatures, rows: Iterable[int]) -> Iterator[tuple[int, Map]]:
         """(row of the features, map) of every image with valid labels."""
-        numbers = {entry.id: number for number, entry in enumerate(self.opened.source.entries)}
-        for row, name in enumerate(features.ids):
+        for row in rows:
+            name = features.ids[row]
             try:
-                values = self.opened.labels(numbers[name])
+                values = self.opened.labels(self._numbers[name])
             except UserError as error:
                 self.damaged.append(Damaged(name, str(error)))
                 continue
             assert not isinstance(values, Objects)
             yield row, values
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """Index of each image in the data set."""
+        return {entry.id: number for number, entry in enumerate(self.opened.source.entries)}
 
     def codes(self) -> Codes:
         """The coding of maps of this kind; directions of normals come from the training images."""
@@ -56,51 +71,75 @@ class PatchTask:
             return ClassCodes(len(classes))
         if kind == "depth":
             return DepthCodes()
-        every = max(1, len(self.train) // 50)
-        known = [values.reshape(-1, 3) for row, values in self.labelled(self.train) if row % every == 0]
-        normals = np.concatenate([each[each.any(axis=1)] for each in known])
+        some = range(0, len(self.train), max(1, len(self.train) // 50))
+        known = [values.reshape(-1, 3) for _, values in self.labelled(self.train, some)]
+        normals = np.concatenate([np.empty((0, 3), np.float32), *(each[each.any(axis=1)] for each in known)])
         thinned = normals[:: max(1, len(normals) // CODED_NORMALS)]
         return normal_codes(torch.from_numpy(np.ascontiguousarray(thinned)))
 
-    def training(self, codes: Codes) -> tuple[Tensor, Tensor, Tensor]:
-        """(n, d) features of training patches, (n, c) pixels of codes in them, and (n,) the image of each."""
-        positions, channels = self.train.positions, self.train.channels
-        dtype = torch.float16 if self.device.type == "cuda" else torch.float32
-        need = len(self.train) * positions * (channels + codes.count) * dtype.itemsize
-        if need > free_bytes(self.device):
-            raise UserError(
-                f"{len(self.train) * positions:,} patches of {channels} dimensions need {need / 2**30:.0f} GiB of "
-                "device memory; extract a part of the patches (--patches 100), or use a device with more"
-            )
-        kept, histograms = list[int](), list[NDArray[np.float32]]()
-        X = torch.empty(len(self.train) * positions, channels, dtype=dtype, device=self.device)
-        for row, values in self.labelled(self.train):
-            counts = patch_histograms(codes.encode(values), self.train.grid, codes.count)
-            histograms.append(counts[list(self.train.drawn)] if self.train.drawn else counts)
-            place = len(kept) * positions
-            X[place : place + positions] = torch.from_numpy(self.train.image(row)).to(self.device, dtype)
-            kept.append(row)
+    @property
+    def dtype(self) -> torch.dtype:
+        """Dtype of features on the device: 16 bits on a GPU if they are stored so."""
+        half = self.device.type == "cuda" if self.half is None else self.half
+        return torch.float16 if half and self.train.X.dtype == np.float16 else torch.float32
+
+    def size(self, codes: Codes) -> PatchSize:
+        """The amount of work of a probe."""
+        train, test = self.train, self.test
+        return PatchSize(len(train), train.positions, len(test), test.positions, train.channels, codes.count)
+
+    def fits(self, demand: Demand) -> bool:
+        """Whether the features of a probe can stay on the device, beside everything else that it needs there.
+
+        A CPU always reads them from their files, whose memory the system manages.
+        """
+        free = free_bytes(self.device) if self.device.type == "cuda" else 0
+        return demand.fits(free if self.budget is None else self.budget)
+
+    def training(self, codes: Codes) -> TrainingPatches:
+        """The patches of the training images; those of images with unusable labels have no label."""
+        kept = list[int]()
+        labels = PatchLabels.of(self._histograms(codes, kept), codes.count)
         if not kept:
             raise UserError(f"{self.opened.dataset.name}: no training image has labels that can be used")
-        Y = torch.from_numpy(np.concatenate(histograms)).to(self.device, dtype)
-        return X[: len(Y)], Y, torch.tensor(kept, device=self.device).repeat_interleave(positions)
+        features = PatchRows.of(self.train, self.device, self.dtype)
+        return TrainingPatches(features, labels, torch.tensor(kept), self.train.positions)
 
-    def scored(self, codes: Codes, predict: Callable[[Tensor], Tensor]) -> "Scored":
+    def _histograms(self, codes: Codes, kept: list[int]) -> Iterator[NDArray[np.float32]]:
+        """(positions, codes) pixels of each image, of which those with labels are added to `kept`."""
+        drawn, none = list(self.train.drawn), np.zeros((self.train.positions, codes.count), dtype=np.float32)
+        following = 0
+        for row, values in self.labelled(self.train, range(len(self.train))):
+            yield from repeat(none, row - following)
+            pixels = patch_histograms(codes.encode(values), self.train.grid, codes.count)
+            yield pixels[drawn] if drawn else pixels
+            kept.append(row)
+            following = row + 1
+        yield from repeat(none, len(self.train) - following)
+
+    def scored(self, codes: Codes, predict: Callable[[Tensor], Tensor], at_once: int = 1) -> "Scored":
         """Predictions for all test images.
 
         Args:
-            predict: (positions, d) features → (positions, count) probabilities.
+            predict: (n, d) features → (n, count) probabilities.
+            at_once: number of patches to predict together, rounded to whole images.
         """
         if self.test.drawn:
             raise UserError(f"{self.test.place}: test images need the features of all their patches")
         scorer, singles = MapScorer(codes), list[tuple[float, int]]()
-        for row, labels in self.labelled(self.test):
-            shares = predict(torch.from_numpy(self.test.image(row)).to(self.device))
-            values = upsampled(shares, self.test.grid, (labels.shape[0], labels.shape[1]))
-            scorer.add_map(values, labels)
-            own = image_score(codes, values, labels)
-            if own is not None:
-                singles.append((own, row))
+        positions, images = self.test.positions, max(1, at_once // self.test.positions)
+        for start in range(0, len(self.test), images):
+            rows = range(start, min(start + images, len(self.test)))
+            shares = predict(torch.from_numpy(self.test.patches(rows)).to(self.device))
+            if not bool(shares.isfinite().all()):
+                raise UserError(f"{self.test.place}: the predictions of a probe on these features are not finite")
+            for row, labels in self.labelled(self.test, rows):
+                of_image = shares[(row - start) * positions : (row - start + 1) * positions]
+                predicted = map_prediction(of_image, self.test.grid, (labels.shape[0], labels.shape[1]), codes)
+                scorer.add_map(predicted, labels)
+                own = image_score(codes, predicted, labels)
+                if own is not None:
+                    singles.append((own, row))
         return Scored(scorer.scores(), scorer.class_iou, best_and_worst(singles))
 
 

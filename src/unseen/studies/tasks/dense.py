@@ -1,47 +1,44 @@
 """Dense tasks in the task study: probes on patch features, for data sets with label maps."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
+from typing import Literal
 
 from unseen.backbones.backbone import Backbone
-from unseen.backbones.patches import PatchSpec
+from unseen.backbones.load import with_patches
 from unseen.device import default_device
 from unseen.errors import UserError
-from unseen.features.about import BackboneAbout
 from unseen.features.disk import feature_bytes, free_disk, remaining_rows
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
 from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
-from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.patch_context import PatchContextJob
 from unseen.probes.by_name.patch_linear import PatchLinearJob
 from unseen.probes.patches.context import PATCH_CONTEXT, ContextProtocol
-from unseen.probes.patches.job import PatchJob
+from unseen.probes.patches.job import PatchJob, PatchSize
 from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol
-from unseen.runs.data import Backbone as RunBackbone
-from unseen.runs.data import Domain, RunData
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.extraction import Pass, extract_passes, refuse_unfinished
 from unseen.runs.means import ALONE, Means
+from unseen.runs.notices import Notice
 from unseen.runs.parts import WHOLE, Part
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
-from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
-from unseen.studies.concepts.study import random_notices, training_data
+from unseen.runs.setup import Extraction, ProtocolUsed, Setup
 from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.study import Cell, Plan, Prepared, Silent, Watch
-from unseen.studies.tasks.dense_estimate import job_seconds, size_of
-from unseen.studies.tasks.dense_work import DenseData, DenseProbe, label_flaws, label_notices
+from unseen.studies.tasks.dense_estimate import job_seconds, peak_memory, size_of
+from unseen.studies.tasks.dense_record import dense_run, patch_spec
+from unseen.studies.tasks.dense_work import DenseData, DenseProbe
 from unseen.studies.tasks.features import STUDY
-from unseen.studies.tasks.own_record import own_citations, own_images, own_notices
+from unseen.studies.tasks.own_record import own_images
 from unseen.studies.tasks.study import TITLE
 
 SPLITS = ("train", "test")
@@ -56,8 +53,9 @@ class DenseRequest:
 
     Attributes:
         datasets: data sets with maps; those with boxes have no patch probe.
-        backbones: backbones loaded with `patches`.
+        backbones: backbones loaded with `patches`, for all positions.
         probes: some of `PROBES`.
+        patches: number of patches of each training image that are extracted and trained on, the same positions in all.
     """
 
     datasets: Sequence[OpenDenseDataset]
@@ -66,6 +64,7 @@ class DenseRequest:
     probes: Sequence[str] = PROBES
     linear: PatchLinearProtocol = PATCH_LINEAR
     context: ContextProtocol = PATCH_CONTEXT
+    patches: int | Literal["all"] = "all"
 
     def __post_init__(self) -> None:
         """Labels are turned with their images."""
@@ -76,43 +75,72 @@ class DenseRequest:
     @cached_property
     def protocols(self) -> list[ProtocolUsed]:
         """The protocols of the requested probes."""
-        known = {"patch-linear": self.linear, "patch-context": self.context}
-        return [ProtocolUsed.of(name, known[name]) for name in self.probes]
+        return [ProtocolUsed.of(job.protocol.name, job.protocol) for job in self._kinds]
 
     @cached_property
+    def _kinds(self) -> list[PatchJob]:
+        """The job of each requested probe, without data."""
+        linear, context = (replace(each, patches=self.patches) for each in (self.linear, self.context))
+        known: dict[str, PatchJob] = {
+            "patch-linear": PatchLinearJob(STUDY, linear, "", "", "classes", "", "", ""),
+            "patch-context": PatchContextJob(STUDY, context, "", "", "classes", "", "", ""),
+        }
+        return [known[name] for name in PROBES if name in self.probes]
+
+    @cached_property
+    def _by_split(self) -> dict[str, tuple[Sequence[Backbone], Settings]]:
+        """The backbones of each split and the settings of their extraction; test images need all their patches."""
+        drawn = self.backbones
+        if self.patches != "all":
+            drawn = [with_patches(each, self.patches) for each in self.backbones]
+        return {
+            split: (nets, patch_settings(self.settings, nets))
+            for split, nets in (("train", drawn), ("test", self.backbones))
+        }
+
+    @property
     def _extraction(self) -> Settings:
-        return patch_settings(self.settings, self.backbones)
+        return self._by_split["test"][1]
 
     def plan(self, out: Path, means: Means) -> Plan:
         """Plan the work; see `unseen.studies.study.Request`."""
         checked_device(self._extraction)
         self._refuse_nonsense()
         refuse_other_run(out, self._setup())
-        parts, seconds, disk = list[dict[str, Cell]](), 0.0, 0
-        planned = set[Path]()
-        for data in self.datasets:
-            left, folder = self._missing_images(data, out), features_folder(data, out)
-            counts = Counter(data.manifest.splits)
-            if max(left) and folder not in planned:
-                speed = seconds_per_image(data.source, self.backbones, self._extraction)
-                seconds += extraction_seconds(speed, left, self._extraction)
-            for backbone, rows in zip(self.backbones, left, strict=True):
-                disk += 0 if folder in planned else feature_bytes(rows, backbone.spec.dimension, self._extraction)
-                parts.append(_part(data, _patch_spec(backbone), counts, rows, backbone.label))
-            planned.add(folder)
         jobs = len(self.datasets) * len(self.backbones) * len(self.probes)
         done = [job for job in self._planned_jobs(out) if job.train]
         todo = jobs - len(done) + len(missing(done, out / RESULTS))
+        parts, notices, seconds, disk = list[dict[str, Cell]](), list[Notice](), 0.0, 0
+        planned = set[Path]()
+        for data in self.datasets:
+            rows, folder = self._missing_images(data, out), features_folder(data, out)
+            left = [sum(of) for of in zip(*rows.values(), strict=True)]
+            if max(left) and folder not in planned:
+                speed = seconds_per_image(data.source, self.backbones, self._extraction)
+                seconds += extraction_seconds(speed, left, self._extraction)
+                disk += sum(
+                    feature_bytes(number, backbone.spec.dimension, settings)
+                    for split, (backbones, settings) in self._by_split.items()
+                    for number, backbone in zip(rows[split], backbones, strict=True)
+                )
+            for place, number in enumerate(left):
+                size = self._size(data, place)
+                memory = peak_memory(self._kinds if todo else (), data.dataset.name, size, _device())
+                parts.append(_part(data, self.backbones[place], size, number, memory.bytes))
+                notices += memory.notices
+            planned.add(folder)
         return Plan(
             TITLE,
             parts,
             jobs,
             todo,
-            units={"extracted": "share"},
+            units={"extracted": "share", "memory": "bytes"},
             extraction=seconds,
             probing=self._all_seconds() * todo / max(jobs, 1) / means.places if todo else 0.0,
             disk=disk,
             free=free_disk(out),
+            memory=max(int(part["memory"]) for part in parts),
+            notices=notices,
         )
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[PatchJob]:
@@ -129,7 +157,8 @@ class DenseRequest:
         def seconds(jobs: Sequence[PatchJob], results: Path, means: Means) -> float:
             return sum(_job_seconds(job, data[job.domain]) for job in missing(jobs, results)) / means.places
 
-        return Prepared(self._run(data), jobs, work, seconds)
+        run = dense_run(data, self.backbones, self._extraction, self.protocols)
+        return Prepared(run, jobs, work, seconds)
 
     def _refuse_nonsense(self) -> None:
         boxes = [data.dataset.name for data in self.datasets if data.dataset.kind == "boxes"]
@@ -137,6 +166,12 @@ class DenseRequest:
             raise UserError(f"{boxes[0]}: boxes have no probe on patches; train a detector (--finetune)")
         if not self.datasets or not self.backbones or not self.probes:
             raise UserError("a dense study needs a data set with maps, a backbone and a probe")
+        drawn = next((spec for spec in map(patch_spec, self.backbones) if spec.drawn), None)
+        if drawn is not None:
+            raise UserError(
+                f"{drawn.id}: test images need all their patches; load it with patches=True, and give the number of "
+                "training patches to the study (patches=)"
+            )
         for data in self.datasets:
             refuse_unscorable(data, training=LINEAR_IMAGES if "patch-linear" in self.probes else 1)
 
@@ -147,18 +182,25 @@ class DenseRequest:
             images=own_images(data.dataset for data in self.datasets),
         )
 
-    def _missing_images(self, data: OpenDenseDataset, out: Path, part: Part | None = None) -> list[int]:
-        """Number of images without features by backbone, in this part of a job array unless another is given."""
-        specs, folder = [backbone.spec for backbone in self.backbones], features_folder(data, out)
-        settings = replace(self._extraction, part=part or self._extraction.part)
-        parts = [remaining_rows(data.source, data.manifest, split, specs, folder, settings) for split in SPLITS]
-        return [sum(of) for of in zip(*parts, strict=True)]
+    def _size(self, data: OpenDenseDataset, place: int) -> PatchSize:
+        """The size of a job on a data set with the backbone at a place."""
+        train, test = (patch_spec(self._by_split[split][0][place]) for split in SPLITS)
+        return size_of(data, train.positions, test.positions, test.channels)
+
+    def _missing_images(self, data: OpenDenseDataset, out: Path, part: Part | None = None) -> dict[str, list[int]]:
+        """Number of images without features by split and backbone, in this part of a job array or in another."""
+        found = {}
+        for split, (backbones, settings) in self._by_split.items():
+            specs, here = [each.spec for each in backbones], replace(settings, part=part or settings.part)
+            folder = features_folder(data, out)
+            found[split] = remaining_rows(data.source, data.manifest, split, specs, folder, here)
+        return found
 
     def _planned_jobs(self, out: Path) -> list[PatchJob]:
         """The jobs on existing features."""
         found = list[PatchJob]()
         for data in self.datasets:
-            if not max(self._missing_images(data, out, WHOLE)):
+            if not any(map(max, self._missing_images(data, out, WHOLE).values())):
                 found += self._jobs(self._extracted(data, out, None))
         return found
 
@@ -174,7 +216,9 @@ class DenseRequest:
             )
             for split in SPLITS
         ]
-        return list(extract_passes(means, passes, self.backbones, self._extraction))
+        if self.patches == "all":
+            return list(extract_passes(means, passes, self.backbones, self._extraction))
+        return [stores for each in passes for stores in extract_passes(means, [each], *self._by_split[each.split])]
 
     def _extracted(self, data: OpenDenseDataset, out: Path, watch: Watch | None) -> DenseData:
         """The existing features of a data set."""
@@ -190,73 +234,24 @@ class DenseRequest:
     def _jobs(self, data: DenseData) -> Iterator[PatchJob]:
         dataset = data.opened.dataset
         for name, sides in data.features.items():
-            shared = (name, dataset.name, dataset.kind, sides["train"].content_hash, sides["test"].content_hash)
-            if "patch-linear" in self.probes:
-                yield PatchLinearJob(STUDY, self.linear, *shared, data.digest)
-            if "patch-context" in self.probes:
-                yield PatchContextJob(STUDY, self.context, *shared, data.digest)
+            for job in self._kinds:
+                yield replace(
+                    job,
+                    backbone=name,
+                    domain=dataset.name,
+                    kind=dataset.kind,
+                    train=sides["train"].content_hash,
+                    test=sides["test"].content_hash,
+                    labels=data.digest,
+                )
 
     def _all_seconds(self) -> float:
         """Estimated seconds of all jobs, finished or not."""
-        known: dict[str, PatchJob] = {
-            "patch-linear": PatchLinearJob(STUDY, self.linear, "", "", "classes", "", "", ""),
-            "patch-context": PatchContextJob(STUDY, self.context, "", "", "classes", "", "", ""),
-        }
         return sum(
-            job_seconds(known[probe], data, size_of(data, spec.positions, spec.channels), spec.grid, _device())
+            job_seconds(job, data, self._size(data, place), patch_spec(backbone).grid, _device())
             for data in self.datasets
-            for spec in map(_patch_spec, self.backbones)
-            for probe in self.probes
-        )
-
-    def _run(self, data: Mapping[str, DenseData]) -> RunData:
-        datasets = [each.opened.dataset for each in data.values()]
-        backbones = [
-            RunBackbone(
-                each.label,
-                "yours",
-                f"{_patch_spec(each).channels} features of each patch",
-                training_data=training_data(each.spec.id, BackboneAbout.of(each.spec)),
-                features=Extraction.by(each.spec, self._extraction),
-            )
-            for each in self.backbones
-        ]
-        return RunData(
-            title=TITLE,
-            scores=(),
-            domains=[
-                Domain(each.name, each.title, classes=len(each.classes), licence=each.licence) for each in datasets
-            ],
-            backbones=backbones,
-            baseline=self.backbones[0].label,
-            told=[
-                *random_notices(backbones),
-                *own_notices(datasets),
-                *(each for of in data.values() for each in label_notices(of.opened)),
-            ],
-            protocols=self.protocols,
-            images=own_images(datasets),
-            remarks=own_citations(datasets),
-            features=[
-                FeatureKey(name, each.opened.dataset.name, {split: of.content_hash for split, of in sides.items()})
-                for each in data.values()
-                for name, sides in each.features.items()
-            ],
-            scored=[
-                ScoredData(
-                    name,
-                    each.opened.dataset.name,
-                    protocol.name,
-                    len(each.opened.dataset.classes),
-                    {split: len(of) for split, of in sides.items()},
-                    "given",
-                )
-                for each in data.values()
-                for name, sides in each.features.items()
-                for protocol in self.protocols[:1]
-            ],
-            flaws=[flaw for each in data.values() for flaw in label_flaws(each.opened)],
-            study=STUDY,
+            for place, backbone in enumerate(self.backbones)
+            for job in self._kinds
         )
 
 
@@ -265,24 +260,20 @@ def features_folder(data: OpenDenseDataset, out: Path) -> Path:
     return out / FEATURES / f"images-{data.manifest.content_hash[:12]}"
 
 
-def _part(data: OpenDenseDataset, spec: PatchSpec, counts: Mapping[str, int], left: int, name: str) -> dict[str, Cell]:
-    images = sum(counts[split] for split in SPLITS)
+def _part(data: OpenDenseDataset, backbone: Backbone, size: PatchSize, left: int, memory: int) -> dict[str, Cell]:
+    spec = patch_spec(backbone)
     return {
         "data set": data.dataset.name,
-        "backbone": name,
+        "backbone": backbone.label,
         "labels": data.dataset.kind,
-        "train": counts["train"],
-        "test": counts["test"],
+        "train": size.images,
+        "test": size.tested,
         "patches": f"{spec.grid[0]} × {spec.grid[1]}",
+        "training patches": size.patches,
         "dimensions": spec.channels,
-        "extracted": 1 - left / images,
+        "extracted": 1 - left / (size.images + size.tested),
+        "memory": memory,
     }
-
-
-def _patch_spec(backbone: Backbone) -> PatchSpec:
-    if not isinstance(backbone.spec, PatchSpec):
-        raise UserError(f"{backbone.spec.id}: returns one vector per image; load it with patches=True")
-    return backbone.spec
 
 
 def _same_data(jobs: Sequence[PatchJob]) -> list[list[PatchJob]]:
@@ -291,8 +282,9 @@ def _same_data(jobs: Sequence[PatchJob]) -> list[list[PatchJob]]:
 
 
 def _job_seconds(job: PatchJob, data: DenseData) -> float:
-    train = data.features[job.backbone]["train"]
-    return job_seconds(job, data.opened, size_of(data.opened, train.positions, train.channels), train.grid, _device())
+    train, test = (data.features[job.backbone][split] for split in SPLITS)
+    size = size_of(data.opened, train.positions, test.positions, test.channels)
+    return job_seconds(job, data.opened, size, test.grid, _device())
 
 
 def _device() -> str:

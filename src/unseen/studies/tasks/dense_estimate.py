@@ -1,21 +1,26 @@
-"""Time estimates of probes on patch features, from timing small pieces of their work at the sizes of a data set."""
+"""Estimates of probes on patch features: their time, from small pieces of their work, and their memory."""
 
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 import torch
 
 from unseen.errors import UserError
+from unseen.features.device_memory import free_bytes
+from unseen.files import byte_size
 from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Objects
 from unseen.probes.patches.codes import CODEWORDS, ClassCodes, Codes, DepthCodes, NormalCodes, patch_histograms
 from unseen.probes.patches.job import PatchJob, PatchSize
-from unseen.probes.patches.scoring import MapScorer, image_score, upsampled
+from unseen.probes.patches.scoring import MapScorer, image_score, map_prediction
+from unseen.runs.notices import Notice, notice
 
+LABEL_BYTES = 20
+"""Main memory for the labels of a patch, with two classes in it."""
 TRIED = 20
 """Number of images that are tried to find one with valid labels."""
 
@@ -28,10 +33,55 @@ def codes_of(data: OpenDenseDataset) -> Codes:
     return DepthCodes() if data.dataset.kind == "depth" else ClassCodes(len(data.dataset.classes))
 
 
-def size_of(data: OpenDenseDataset, positions: int, channels: int) -> PatchSize:
-    """The size of a job on a data set."""
+def size_of(data: OpenDenseDataset, positions: int, queries: int, channels: int) -> PatchSize:
+    """The size of a job on a data set, from the numbers of patches of a training and of a test image."""
     counts = Counter(data.manifest.splits)
-    return PatchSize(counts["train"], counts["test"], positions, channels, codes_of(data).count)
+    return PatchSize(counts["train"], positions, counts["test"], queries, channels, codes_of(data).count)
+
+
+@dataclass(frozen=True)
+class PeakMemory:
+    """The memory of the jobs on a data set: the largest number of bytes, of a GPU if there is one, and notices."""
+
+    bytes: int
+    notices: Sequence[Notice]
+
+
+def peak_memory(jobs: Sequence[PatchJob], name: str, size: PatchSize, device: str) -> PeakMemory:
+    """The memory of jobs that run one after the other; an error if a GPU has too little of it.
+
+    Args:
+        name: of the data set.
+        size: of all jobs.
+    """
+    if not jobs:
+        return PeakMemory(0, ())
+    if device != "cuda":
+        least = max(job.demand(size, 4).read for job in jobs) + LABEL_BYTES * size.patches
+        return PeakMemory(least, ())
+    free = free_bytes(torch.device(device))
+    demands = [job.demand(size, 2) for job in jobs]
+    least = max(min(each.kept, each.read) for each in demands)
+    if least > free:
+        raise UserError(
+            f"{name}: its patch probes need {byte_size(least)} of GPU memory, and {byte_size(max(free, 0))} are free; "
+            "end other programs that use this GPU, or hide it (CUDA_VISIBLE_DEVICES=) to use the CPU"
+        )
+    return PeakMemory(max(each.peak(free) for each in demands), [*_read_again(jobs, name, size, free)])
+
+
+def _read_again(jobs: Sequence[PatchJob], name: str, size: PatchSize, free: int) -> Iterator[Notice]:
+    """A notice if features do not fit, with a number of patches that would."""
+    if all(job.demand(size, 2).fits(free) for job in jobs):
+        return
+    fitting = [
+        number
+        for number in range(1, size.positions)
+        if all(job.demand(replace(size, positions=number), 2).fits(free) for job in jobs)
+    ]
+    if fitting:
+        kept = byte_size(2 * size.patches * size.channels)
+        yield notice("features-read-again", name, title=name, size=kept, free=byte_size(free), patches=fitting[-1])
 
 
 def job_seconds(job: PatchJob, data: OpenDenseDataset, size: PatchSize, grid: tuple[int, int], device: str) -> float:
@@ -66,9 +116,9 @@ def _map_seconds(data: OpenDenseDataset, size: PatchSize, grid: tuple[int, int],
         def scored(number: int = number) -> None:
             values = data.labels(number)
             assert not isinstance(values, Objects)
-            whole = upsampled(shares, grid, (values.shape[0], values.shape[1]))
-            MapScorer(codes).add_map(whole, values)
-            image_score(codes, whole, values)
+            predicted = map_prediction(shares, grid, (values.shape[0], values.shape[1]), codes)
+            MapScorer(codes).add_map(predicted, values)
+            image_score(codes, predicted, values)
 
         return size.images * _timed(coded, place) + size.tested * _timed(scored, place)
     return 0.0

@@ -112,7 +112,7 @@ def _probe(
         if (verdict := _verdict(data, result)) is not None
     }
     if probe in PATCH_PROBES:
-        said = ["No published numbers: the paper does not probe patches."]
+        said = [*_drawn(results), "No published numbers: the paper does not probe patches."]
     elif probe not in TRAINED:
         said = ["No published numbers: this goes beyond the paper, which has only ResNets."]
     elif not verdicts:
@@ -121,6 +121,12 @@ def _probe(
         said = verdict_sentences(verdicts, titles, ERICSSON)
     beside = any(verdict.allowed for verdict in verdicts.values())
     return DenseProbe(probe, protocol, [_result(result, pictures) for result in results], beside, said)
+
+
+def _drawn(results: Sequence[Result]) -> list[str]:
+    """How many patches of each training image were used, if not all."""
+    numbers = sorted({result.job["protocol"].get("patches", "all") for result in results} - {"all"})
+    return [f"Trained on {number} patches of each training image, at the same positions of all." for number in numbers]
 
 
 def _result(result: Result, pictures: Mapping[str, Path]) -> DenseResult:

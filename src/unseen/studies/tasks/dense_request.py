@@ -24,19 +24,24 @@ def dense_probing(
     backbones: Sequence[Backbone],
     settings: Settings,
     probes: Sequence[str],
+    patches: int | str = "all",
 ) -> Request[Any]:
     """Probes on patch features.
 
     Args:
         names: data sets; by default all that exist.
         probes: some of `PROBES`; by default all.
+        patches: number of patches of each training image, or "all".
     """
+    if patches != "all" and (not str(patches).isdecimal() or int(patches) < 1):
+        raise UserError(f"the number of patches per training image must be at least 1, or all, not '{patches}'")
     wrong = next((name for name in probes if name not in PROBES), None)
     if wrong is not None:
         hint = did_you_mean(wrong, PROBES) or f"; choose from {', '.join(PROBES)}"
         raise UserError(f"no patch probe '{wrong}'{hint}")
     opened = open_dense(names, root, MAPS)
-    return DenseRequest(opened, backbones, settings, [name for name in PROBES if not probes or name in probes])
+    chosen = [name for name in PROBES if not probes or name in probes]
+    return DenseRequest(opened, backbones, settings, chosen, patches="all" if patches == "all" else int(patches))
 
 
 def dense_training(

@@ -16,7 +16,7 @@ from unseen.images.dense.label_survey import survey_labels
 from unseen.images.dense.labels import Map, Objects
 from unseen.images.dense.pictures import label_picture
 from unseen.probes.patches.job import PatchJob, Predictor
-from unseen.probes.patches.scoring import picture_name, upsampled
+from unseen.probes.patches.scoring import map_prediction, picture_name
 from unseen.probes.patches.task import PatchTask
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.job import job_key
@@ -71,8 +71,8 @@ def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:
         labels = task.opened.labels(number)
         assert not isinstance(labels, Objects)
         shares = predictor.predict(torch.from_numpy(task.test.image(row)).to(task.device))
-        values = upsampled(shares, task.test.grid, (labels.shape[0], labels.shape[1]))
-        predicted: Map = predictor.codes.decode(values).cpu().numpy()
+        size = (labels.shape[0], labels.shape[1])
+        predicted: Map = map_prediction(shares, task.test.grid, size, predictor.codes).cpu().numpy()
         pixels = task.opened.pixels(number)
         label_picture(task.opened.dataset.kind, pixels, labels, predicted, folder / picture_name(place))
 
