@@ -103,7 +103,7 @@ def test_known_templates_and_names(tmp_path: Path) -> None:
     assert len(template_set("openai")) == 80
     assert len(template_set("simple")) == 7
     assert all("{}" in text for text in template_set("openai"))
-    assert template_set("name") == ("a photo of a {}.",)
+    assert (template_set("photo"), template_set("plain")) == (("a photo of a {}.",), ("{}",))
     (tmp_path / "words.txt").write_text("one {}\n\n two {}\n")
     assert template_set(tmp_path / "words.txt") == ("one {}", "two {}")
     names = imagenet_class_names()

@@ -213,7 +213,8 @@ def shifts(
         head: how a backbone given by its id classifies, for instance "own" (its own classifier) or "zero-shot".
         checkpoint: file of weights for backbones given by their ids.
         outputs: classes of the classifier's outputs.
-        templates: prompt templates of a zero-shot classifier.
+        templates: prompt templates of a zero-shot classifier: "openai" (80 sentences), "simple" (7 of them), "photo"
+            ("a photo of a {}."), "plain" (the name of the class alone), or a text file with `{}` for the class name.
         weights: "random" for untrained networks.
         allow_code: allow a CSV file of models to name Python files and hub folders, which are executed.
         partial: also score incomplete copies of test sets.

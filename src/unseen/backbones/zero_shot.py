@@ -24,9 +24,10 @@ from unseen.extras import install_command
 from unseen.files import read_table, read_text
 from unseen.ontology.wordnet import wordnet
 
-Templates = Literal["openai", "simple", "name"]
-"""80 sentences of CLIP's authors; seven of them; the single sentence `a photo of a NAME.`"""
+Templates = Literal["openai", "simple", "photo", "plain"]
+"""80 sentences of CLIP's authors; seven of them; one sentence; the name of the class alone."""
 PLACE = "{}"
+SINGLE = {"photo": f"a photo of a {PLACE}.", "plain": PLACE}
 AT_ONCE = 256
 
 
@@ -101,8 +102,8 @@ def template_set(templates: Templates | Path) -> tuple[str, ...]:
     """A known set of templates, or those in a text file with one per line."""
     if isinstance(templates, Path):
         return tuple(line.strip() for line in read_text(templates).splitlines() if line.strip())
-    if templates == "name":
-        return ("a photo of a {}.",)
+    if templates in SINGLE:
+        return (SINGLE[templates],)
     known = _words()
     functions = known.OPENAI_IMAGENET_TEMPLATES if templates == "openai" else known.SIMPLE_IMAGENET_TEMPLATES
     return tuple(template(PLACE) for template in functions)

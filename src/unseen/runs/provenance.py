@@ -32,11 +32,7 @@ def _decided(data: RunData) -> Iterator[tuple[str, str]]:
         yield _images(images)
     if data.splits:
         yield "splits", _splits(data.splits)
-    for backbone in data.backbones:
-        if backbone.features and (text := extraction_text(backbone.features)):
-            yield f"backbone {backbone.name}", text
-        if backbone.finetuning:
-            yield f"fine-tuning of {backbone.name}", _backbone_text(backbone.finetuning)
+    yield from _backbones(data)
     for name in dict.fromkeys(features.backbone for features in data.features):
         own = (features for features in data.features if features.backbone == name)
         yield f"features by {name}", "; ".join(f"{features.domain}: {_features(features)}" for features in own)
@@ -45,6 +41,16 @@ def _decided(data: RunData) -> Iterator[tuple[str, str]]:
             yield f"images used of {domain.name}", limit_text(domain.limit)
         if domain.licence:
             yield f"licence of {domain.name}", domain.licence
+
+
+def _backbones(data: RunData) -> Iterator[tuple[str, str]]:
+    for backbone in data.backbones:
+        if backbone.features and (text := extraction_text(backbone.features)):
+            yield f"backbone {backbone.name}", text
+        elif data.study == "shifts" and backbone.description:
+            yield f"model {backbone.name}", backbone.description
+        if backbone.finetuning:
+            yield f"fine-tuning of {backbone.name}", _backbone_text(backbone.finetuning)
 
 
 def _written(written: Written | None) -> dict[str, str]:

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from tiny_training import NETWORK, SIZE, hues, tiny_clip
 
+from unseen.runs.provenance import provenance
+from unseen.runs.record import read_run
+
 Run = Callable[..., Any]
 
 
@@ -50,7 +53,7 @@ def test_fine_tuning_and_what_lies_between(unseen: Run, data: Path) -> None:
     (data / "colours.csv").write_text("class\nred\nblue\ngreen\n")
     common = (
         "shifts", "finetune", "--backbone", tiny, "--data", data / "bright", "--outputs", data / "colours.csv",
-        "--templates", "name", "--steps", 2, "--batch", 8, "--workers", 0, "--out", data / "tuned",
+        "--templates", "photo", "--steps", 2, "--batch", 8, "--workers", 0, "--out", data / "tuned",
     )  # fmt: skip
     answer = unseen(*common, "--dry-run")
     assert (answer.code, "2 of 2 to do" in answer.out) == (0, True), answer.err
@@ -63,3 +66,26 @@ def test_fine_tuning_and_what_lies_between(unseen: Run, data: Path) -> None:
     assert answer.code == 0, answer.err
     groups = [line.split(",")[1] for line in (data / "run/accuracies.csv").read_text().splitlines()]
     assert groups == ["group", "zero-shot", "fine-tuned", "fine-tuned"]
+
+
+def test_a_zero_shot_run_names_its_prompts(unseen: Run, data: Path) -> None:
+    tiny = tiny_clip(data / "tiny", weights=True)
+    (data / "colours.csv").write_text("class\nred\nblue\ngreen\n")
+    (data / "prompts.txt").write_text("{}\n")
+    models = [("photo", "photo"), ("plain", "plain"), ("own", str(data / "prompts.txt"))]
+    rows = [f"{name},{tiny},zero-shot,colours.csv,{templates}" for name, templates in models]
+    (data / "m.csv").write_text("\n".join(["model,backbone,head,classes,templates", *rows]))
+    common = ("shifts", "run", "--test-set", data / "dark", "--workers", 0, "--device", "cpu")
+    answer = unseen(*common, "--models", data / "m.csv", "--out", data / "run")
+    assert answer.code == 0, answer.err
+    run = read_run(data / "run")
+    digests = {each.name: each.classifier for each in run.backbones}
+    assert digests["plain"] == digests["own"] != digests["photo"]
+    said = provenance(run)
+    assert 'the prompt "a photo of a {}."' in said["model photo"]
+    assert 'the prompt "{}"' in said["model plain"]
+    assert "prompts.txt" in said["model own"]
+    refused = unseen(*common, "--backbone", tiny, "--head", "zero-shot", "--outputs", data / "colours.csv",
+                     "--templates", "name", "--out", data / "other")  # fmt: skip
+    assert (refused.code, "photo" in refused.err, "plain" in refused.err) == (2, True, True)
+    assert not (data / "other").exists()

@@ -25,7 +25,7 @@ def request_(tmp_path_factory: pytest.TempPathFactory) -> FinetuneRequest:
     hues(root / "bright")
     (root / "classes.csv").write_text("class,name\n" + "".join(f"{name},{name}\n" for name in HUES))
     tiny, classes = tiny_clip(root / "tiny", weights=True), str(root / "classes.csv")
-    plan = ModelPlan("m", tiny, head="zero-shot", classes=classes, templates="name")
+    plan = ModelPlan("m", tiny, head="zero-shot", classes=classes, templates="photo")
     return FinetuneRequest(plan, open_training_set(root / "bright"), rates=(3e-3,), steps=30, batch=12)
 
 

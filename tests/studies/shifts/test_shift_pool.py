@@ -105,7 +105,7 @@ def test_clip_models_learn_captions_and_classify(data: Path, tmp_path: Path) -> 
     sets = [open_training_set(place, captions=True) for place in (web, data / "bright")]
     assert [each.captioned for each in sets] == [True, False]
     recipe, names = choose_recipe("clip", steps=24, batch=12, rate=0.002), class_names_of(sets)
-    request = PoolRequest(sets, [network], {"clip": recipe}, {"clip": ()}, names, ratios=(1.0,), templates="name")
+    request = PoolRequest(sets, [network], {"clip": recipe}, {"clip": ()}, names, ratios=(1.0,), templates="photo")
     plans = read_plans(train_pool(request, tmp_path / "pool", every=8))
     assert [(plan.model, plan.group, plan.head) for plan in plans] == [
         ("tiny λ=1 100%", "web", "zero-shot"), ("tiny λ=0 100%", "bright", "zero-shot"),

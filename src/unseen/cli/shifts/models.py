@@ -90,7 +90,8 @@ def evaluate(
         str, typer.Option(help="Classes of the model's outputs: imagenet-1k, cifar-10, or a CSV with class,name.")
     ] = "imagenet-1k",
     templates: Annotated[
-        str, typer.Option(help="Prompt templates for zero-shot classification: openai, simple, name, or a file.")
+        str,
+        typer.Option(help="Prompt templates of a zero-shot head: openai, simple, photo, plain, or a file."),
     ] = "openai",
     weights: WeightsOption = "pretrained",
     partial: Annotated[bool, typer.Option("--partial", help="Also score incomplete copies of test sets.")] = False,

@@ -77,7 +77,8 @@ def pool(
         str, typer.Option(help="Caption that CLIP models are given for images with a class only.")
     ] = "a photo of a {}.",
     templates: Annotated[
-        str, typer.Option(help="Prompt templates to evaluate CLIP models with: openai, simple, name, or a file.")
+        str,
+        typer.Option(help="Prompt templates to score CLIP models with: openai, simple, photo, plain, or a file."),
     ] = "openai",
     seed: Annotated[int, typer.Option(min=0, help="Seed of initial weights, sampling and image order.")] = 0,
     every: EveryOption = 500,
@@ -135,7 +136,7 @@ def finetune(
         str, typer.Option(help="Classes of the classifier: imagenet-1k, cifar-10, or a CSV with class,name.")
     ] = "imagenet-1k",
     templates: Annotated[
-        str, typer.Option(help="Prompt templates of the zero-shot head: openai, simple, name, or a file.")
+        str, typer.Option(help="Prompt templates of the zero-shot head: openai, simple, photo, plain, or a file.")
     ] = "openai",
     rates: Annotated[
         str, typer.Option(help="Learning rates, separated by commas; one training for each.")

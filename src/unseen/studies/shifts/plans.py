@@ -12,11 +12,20 @@ from unseen.words import whole_number
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
+    from unseen.backbones.zero_shot import Templates
 
 OWN, ZERO_SHOT, LINEAR = "own", "zero-shot", "linear"
 IMAGENET, CIFAR = "imagenet-1k", "cifar-10"
 HEADS, OUTPUTS = (OWN, ZERO_SHOT, LINEAR), (IMAGENET, CIFAR)
-TEMPLATES = ("openai", "simple", "name")
+TEMPLATES = {
+    "openai": "the 80 prompts of CLIP's authors",
+    "simple": "7 prompts of CLIP's authors",
+    "photo": 'the prompt "a photo of a {}."',
+    "plain": 'the prompt "{}"',
+}
+"""Sets of prompt templates by name."""
+FORMER = "name"
+"""The misleading name that the templates `photo` once had; files of earlier versions may have it."""
 WEIGHTS = ("pretrained", "random")
 RESERVED = "labels"
 OPTIONAL = ("group", "head", "checkpoint", "classes", "templates", "weights", "size")
@@ -33,7 +42,7 @@ class ModelPlan:
             fine-tuned with the backbone by this package), or a file of a linear probe.
         checkpoint: weights of the whole classifier from fine-tuning or WiSE-FT; for a probe, weights of the backbone.
         classes: classes of the outputs: `imagenet-1k`, `cifar-10`, or a CSV file with the columns class, name.
-        templates: templates of zero-shot prompts: openai, simple, name, or a text file.
+        templates: templates of zero-shot prompts: openai, simple, photo, plain, or a text file.
         size: side of the images, instead of the authors' default.
     """
 
@@ -46,6 +55,15 @@ class ModelPlan:
     templates: str = "openai"
     weights: str = "pretrained"
     size: int | None = None
+
+    @property
+    def description(self) -> str:
+        """How it classifies, with the prompts of a zero-shot classifier."""
+        if self.head != ZERO_SHOT:
+            return f"{self.head} head"
+        if self.checkpoint is not None:
+            return f"{self.head} head of {self.checkpoint.name}"
+        return f"{self.head} head with {TEMPLATES.get(self.templates, f'the prompts of {Path(self.templates).name}')}"
 
 
 def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]:
@@ -74,7 +92,7 @@ def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]
             head=_beside(path, row["head"] or OWN, HEADS),
             checkpoint=path.parent / row["checkpoint"] if row["checkpoint"] else None,
             classes=_beside(path, row["classes"] or IMAGENET, OUTPUTS),
-            templates=_beside(path, row["templates"] or "openai", TEMPLATES),
+            templates=_beside(path, row["templates"] or "openai", (*TEMPLATES, FORMER)),
             weights=row["weights"] or "pretrained",
             size=_size(path, line, row["size"]),
         )
@@ -122,10 +140,15 @@ def check_plan(plan: ModelPlan) -> None:
         raise UserError(f"{plan.model}: a linear head that was fine-tuned needs its checkpoint")
     if plan.checkpoint is not None and not plan.checkpoint.is_file():
         raise UserError(f"{plan.model}: the checkpoint {plan.checkpoint} is not a file")
+    if plan.templates == FORMER:
+        raise UserError(
+            f'{plan.model}: the templates "{FORMER}", which were "a photo of a {{}}.", are now called photo; plain is '
+            "the name of the class alone"
+        )
     for what, value, words in (
         ("head", plan.head, HEADS),
         ("classes", plan.classes, OUTPUTS),
-        ("templates", plan.templates, TEMPLATES),
+        ("templates", plan.templates, tuple(TEMPLATES)),
     ):
         if value not in words and not Path(value).is_file():
             hint = did_you_mean(Path(value).name, words)
@@ -147,7 +170,7 @@ def load_model(plan: ModelPlan, device: str) -> "Backbone":
             plan.backbone, classes=classes, checkpoint=plan.checkpoint, weights=weights, size=plan.size, device=device
         )
     if plan.head == ZERO_SHOT:
-        kind = cast("Literal['openai', 'simple', 'name']", plan.templates)
+        kind = cast("Templates", plan.templates)
         templates = template_set(kind if plan.templates in TEMPLATES else Path(plan.templates))
         names = class_names(plan)
         return zero_shot(

@@ -207,7 +207,7 @@ def open_sets(
 def _backbone(model: Surveyed, group: str) -> Backbone:
     """A model keeps its group unless another is given."""
     spec, plan = model.spec, model.plan
-    description = f"{spec.id}, {plan.head} head, images of {spec.transform.size} pixels"
+    description = f"{spec.id}, {plan.description}, images of {spec.transform.size} pixels"
     return Backbone(plan.model, plan.group or group, description, classifier=model.jobs[0].classifier)
 
 
