@@ -65,6 +65,37 @@ def test_losses_are_those_of_a_plain_loop(backbone: Backbone, pixels: NDArray[np
     assert found.scales[0] == pytest.approx(float(target.square().mean()), rel=1e-5)
 
 
+def test_the_errors_before_and_after_clamping_are_both_given(backbone: Backbone, pixels: NDArray[np.uint8]) -> None:
+    """Against the backbone itself, on what the network drew and on the picture that is shown."""
+    hot = replace(PROTOCOL, rate=0.3)  # so that much is outside of black and white
+    found = invert(backbone, pixels, hot)
+    mean, std = (torch.tensor(values)[:, None, None] for values in (TRANSFORM.mean, TRANSFORM.std))
+
+    def features(images: NDArray[np.uint8]) -> Tensor:
+        return backbone((torch.from_numpy(images).permute(0, 3, 1, 2) / 255 - mean) / std)
+
+    clamped = (features(found.images) - features(pixels)).square().mean(dim=1)
+    np.testing.assert_allclose(found.clamped_losses, clamped, rtol=1e-4)
+    assert not np.allclose(found.clamped_losses, found.final_losses, rtol=0.01)
+    # One step more starts from the final output, whose loss it reports before its update.
+    further = invert(backbone, pixels, replace(hot, steps=PROTOCOL.steps + 1), every=PROTOCOL.steps + 1)
+    np.testing.assert_allclose(found.final_losses, further.losses[:, -1], rtol=1e-3)
+
+
+def test_an_output_that_is_not_finite_is_refused(
+    backbone: Backbone, pixels: NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, calls = InversionStack.images, list[int]()
+
+    def last_is_broken(self: InversionStack) -> Tensor:
+        calls.append(1)
+        return drawn(self) * (torch.nan if len(calls) > PROTOCOL.steps else 1)
+
+    monkeypatch.setattr(InversionStack, "images", last_is_broken)
+    with pytest.raises(DivergedError, match="diverged"):
+        invert(backbone, pixels, PROTOCOL)
+
+
 class KilledError(Exception):
     pass
 

@@ -30,7 +30,8 @@ def page(tmp_path: Path) -> TaskPage:
     for name, values in VALUES.items():
         for place in range(2):
             image = np.full((30, 30, 3), 40 * place, np.uint8)
-            keep(tmp_path / name, place, image, Measured({}, {"reconstruction": 255 - image}))
+            arrays = {"reconstruction": 255 - image, "loss": 0.1, "clamped_loss": 0.3 + 0.2 * place, "scale": 0.5}
+            keep(tmp_path / name, place, image, Measured({}, {key: np.array(of) for key, of in arrays.items()}))
         numbers = {"lpips-alexnet": values, **COLOURS}
         means = {metric: float(np.mean(of)) for metric, of in numbers.items()}
         results.append(
@@ -65,7 +66,8 @@ def test_tables_and_what_is_said_first(page: TaskPage) -> None:
     found = section(page)
     assert "perceptual distance (AlexNet) goes from 0.500 (features of a) to" in found.sentences[0]
     assert found.note.endswith("VGG, SqueezeNet.")
-    distance, colour = found.tables
+    distance, colour, errors = found.tables
+    assert [cell.values for cell in errors.rows[0].cells[2:]] == [(pytest.approx(0.2),), (pytest.approx(0.8),)]
     assert [cell.text for cell in distance.rows[0].cells] == ["a", "2", "0.500", "0.400 to 0.600"]
     assert [cell.text for cell in colour.rows[1].cells][:4] == ["b", "2", "200", "100 to 300"]
     assert [row.style for row in colour.rows].count("published") == 14

@@ -56,12 +56,17 @@ class Inverted:
 
     Attributes:
         images: (n, size, size, 3) bytes, RGB.
-        losses: (n, checks) mean squared error of each image's features, at every 100th step and at the last.
+        losses: (n, checks) mean squared error of each image's features, at every 100th step and at the last, before
+            its update and before clamping.
+        final_losses, clamped_losses: (n,) the same after the last update: of the network's output, whose colours may be
+            out of range, and of `images`, which are clamped and rounded.
         scales: (n,) mean square of the target features, for comparison with the losses.
     """
 
     images: NDArray[np.uint8]
     losses: NDArray[np.float32]
+    final_losses: NDArray[np.float32]
+    clamped_losses: NDArray[np.float32]
     scales: NDArray[np.float32]
 
 
@@ -97,17 +102,25 @@ def invert(
                 latest = stack.step()
                 step += 1
             losses.append(latest.tolist())
-            for place, value in enumerate(losses[-1]):
-                if not np.isfinite(value):
-                    raise DivergedError(place, f"its reconstruction diverged before step {step}")
+            _refuse_diverged(latest, f"before step {step}")
             watch(step, float(np.mean(losses[-1])))
             if checkpoint and time.monotonic() - saved >= saved_every and step < steps:
                 state.save(checkpoint, step, [value for row in losses for value in row], 0)
                 saved = time.monotonic()
         with torch.no_grad():
-            pictures = as_pixels(stack.images(), backbone.spec.transform)
+            drawn = stack.images()
+            final = stack.losses(drawn)
+            _refuse_diverged(final, "in its last step")
+            pictures = as_pixels(drawn, backbone.spec.transform)
+            clamped = stack.losses(normalised(pictures, backbone.spec.transform))
     scales = stack.targets.square().mean(dim=1)
-    return Inverted(pictures.cpu().numpy(), np.array(losses, np.float32).T, scales.cpu().numpy())
+    ends = (each.cpu().numpy() for each in (final, clamped, scales))
+    return Inverted(pictures.cpu().numpy(), np.array(losses, np.float32).T, *ends)
+
+
+def _refuse_diverged(losses: Tensor, when: str) -> None:
+    for place in (~losses.isfinite()).nonzero().flatten().tolist():
+        raise DivergedError(place, f"its reconstruction diverged {when}")
 
 
 class InversionStack:
@@ -170,9 +183,13 @@ class InversionStack:
         mean, std = _statistics(transform, output.device)
         return (output.sigmoid() - mean) / std
 
+    def losses(self, images: Tensor) -> Tensor:
+        """(n,) mean squared errors of the features of normalised images."""
+        return (self._features(images) - self.targets).square().mean(dim=1)
+
     def _step(self) -> Tensor:
         self.optimizer.zero_grad(set_to_none=True)
-        losses = (self._features(self.images()) - self.targets).square().mean(dim=1)
+        losses = self.losses(self.images())
         losses.sum().backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         return losses.detach()

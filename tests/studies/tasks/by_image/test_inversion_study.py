@@ -102,6 +102,7 @@ def test_a_study_is_planned_run_and_not_run_again(places: list[Path], tmp_path: 
     kept = read_kept(out / "by-image" / first.key, 1)
     assert kept is not None
     assert kept["reconstruction"].shape == kept["image"].shape == (SIZE, SIZE, 3)
+    assert kept["clamped_loss"] != kept["loss"]
     errors = colour_errors(kept["image"][None], kept["reconstruction"][None])[0]
     assert [first.values["by_image"][f"colour-{c}"][1] for c in ("red", "green", "blue")] == pytest.approx(errors)
     assert plan_study(request(places, mine), out).jobs_left == 0

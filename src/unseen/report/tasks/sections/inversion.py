@@ -21,7 +21,7 @@ from unseen.report.tasks.image_parts import (
     results_of,
     value_text,
 )
-from unseen.report.tasks.tables import minus
+from unseen.report.tasks.tables import backbone_row, minus
 from unseen.studies.tasks.by_image.page import ImageResult
 from unseen.studies.tasks.page_data import TaskPage
 
@@ -52,6 +52,7 @@ def build(page: TaskPage) -> Section | None:
         f"{NOTE} {_absent(metrics)}".strip(),
         [
             *(image_table(page, results, of, name, _caption(results)) for name, of in parts.items() if of),
+            *_feature_errors(results),
             *_correlations(page, metrics),
         ],
         galleries=galleries(results, first, _panels, "its reconstruction from the features of"),
@@ -82,6 +83,33 @@ def _caption(results: Sequence[ImageResult]) -> str:
         f"Reconstructions of {images_text(results)} in {steps} steps, {bits} precision. Grey rows are from the paper's "
         "Table 9: means over its own images, 3,000 steps."
     )
+
+
+def _feature_errors(results: Sequence[ImageResult]) -> list[Table]:
+    """The error that was minimised, and that of the clamped pictures; runs of earlier versions have neither."""
+    errors: dict[str, list[tuple[float, float]]] = {}
+    for result in results:
+        for _, arrays in result.arrays():
+            if {"loss", "clamped_loss", "scale"} <= arrays.keys():
+                ends = (float(arrays[name] / arrays["scale"]) for name in ("loss", "clamped_loss"))
+                errors.setdefault(result.backbone, []).append((next(ends), next(ends)))
+    if not errors:
+        return []
+    rows = []
+    for name, pairs in errors.items():
+        means = np.mean(pairs, axis=0).tolist()
+        rows.append(backbone_row(name, [Cell(str(len(pairs))), *(Cell(f"{mean:.3f}", (mean,)) for mean in means)]))
+    columns = [
+        Column(number=False, names=("backbone",)),
+        Column("images"),
+        Column("before clamping", "what the optimisation minimises", names=("before clamping",)),
+        Column("of the picture", "the clamped picture that is shown and scored", names=("of the picture",)),
+    ]
+    said = (
+        "Mean squared error of the features relative to their mean square, mean over images: of the optimised output, "
+        "whose colours may be out of range, and of the clamped picture that is shown and scored"
+    )
+    return [Table("feature-errors", columns, rows, said, head=True)]
 
 
 def _correlations(page: TaskPage, metrics: Sequence[str]) -> list[Table]:

@@ -101,7 +101,7 @@ class InversionAnalysis:
             pixels = np.stack(images[first : first + stacked])
 
             def told(done: int, loss: float, before: int = first * steps, number: int = len(pixels)) -> None:
-                step(before + done * number, f"loss {loss:.3g}")
+                step(before + done * number, f"loss before clamping {loss:.3g}")
 
             checkpoint = scratch / f"{hashlib.sha256(pixels.tobytes()).hexdigest()[:32]}.pt"
             try:
@@ -117,6 +117,8 @@ class InversionAnalysis:
                     {
                         "reconstruction": found.images[place],
                         "losses": found.losses[place],
+                        "loss": found.final_losses[place],
+                        "clamped_loss": found.clamped_losses[place],
                         "scale": found.scales[place],
                     },
                 )
