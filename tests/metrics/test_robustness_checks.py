@@ -10,7 +10,7 @@ from sklearn.model_selection import LeaveOneGroupOut, LeaveOneOut, cross_val_pre
 
 from unseen.errors import UserError
 from unseen.metrics.held_out import held_out_targets
-from unseen.metrics.robustness import METHODS, Method
+from unseen.metrics.robustness import METHODS, Method, fit_accuracies
 from unseen.metrics.robustness_checks import (
     best_pairs,
     collinearity,
@@ -44,20 +44,30 @@ def test_held_out_groups_match_scikit_learn() -> None:
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_held_out_matches_the_loop(method: Method) -> None:
-    """Each model by a refit without it; the corner of Huber's loss is that of all models."""
+    """Each model by a refit without it, the corner of Huber's loss included."""
     x, y = some_models(80, 2)
     held_out = held_out_predictions(x, y, method=method)
     design, target = np.column_stack([method.scale.forward(x), np.ones(80)]), method.scale.forward(y)
-    whole = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
-    corner = 1.345 * np.median(np.abs(whole)) / stats.norm.ppf(0.75)
     for row in range(0, 80, 9):
         rest = np.arange(80) != row
-        weights = np.ones(79)
-        for _ in range(300 if method.robust else 1):
-            root = np.sqrt(weights)
+        assert held_out[row] == pytest.approx(fit_accuracies(x[rest], y[rest], method=method).predict(x[[row]])[0])
+        found = np.linalg.lstsq(design[rest], target[rest], rcond=None)[0]
+        corner = 1.345 * np.median(np.abs(target[rest] - design[rest] @ found)) / stats.norm.ppf(0.75)
+        for _ in range(300 if method.robust else 0):
+            root = np.sqrt(np.minimum(1, corner / np.abs(target[rest] - design[rest] @ found)))
             found = np.linalg.lstsq(root[:, None] * design[rest], root * target[rest], rcond=None)[0]
-            weights = np.minimum(1, corner / np.abs(target[rest] - design[rest] @ found))
         assert held_out[row] == pytest.approx(float(method.scale.back(design[row] @ found)), abs=1e-8)
+
+
+def test_nothing_of_a_held_out_model_is_used() -> None:
+    """Neither its plane nor the corner of Huber's loss: another OOD accuracy changes only the predictions of others."""
+    x, y = some_models(20, 1)
+    other = y.copy()
+    other[3] = 0.999 - y[3]
+    for method in METHODS:
+        first, second = (held_out_predictions(x, each, method=method) for each in (y, other))
+        assert first[3] == pytest.approx(second[3], abs=1e-12)
+        assert not np.allclose(first, second, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("folds", [60, 4], ids=["leave one out", "groups"])
@@ -68,11 +78,11 @@ def test_huber_without_a_fold_is_the_minimum_without_it(k: int, folds: int) -> N
     columns, labels = rng.normal(0, 1, (60, k)), np.arange(60) % folds
     target = columns.sum(axis=1) + 0.2 * rng.standard_t(2, 60)
     design = np.column_stack([columns, np.ones(60)])
-    whole = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
-    corner = 1.345 * np.median(np.abs(whole)) / stats.norm.ppf(0.75)
     held_out = held_out_targets(columns, target, labels, robust=True)
     for fold in range(0, folds, max(1, folds // 10)):
         rest, weights = labels != fold, np.ones(60)
+        whole = target[rest] - design[rest] @ np.linalg.lstsq(design[rest], target[rest], rcond=None)[0]
+        corner = 1.345 * np.median(np.abs(whole)) / stats.norm.ppf(0.75)
         for _ in range(400):
             scaled = design[rest] * weights[rest, None]
             found = np.linalg.solve(scaled.T @ design[rest], scaled.T @ target[rest])

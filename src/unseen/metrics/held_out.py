@@ -4,10 +4,12 @@ With the design factored as QR, fold S removes G = Q_Sᵀ Q_S from the identity 
 needs only a (k + 1) × (k + 1) matrix, for any number and size of folds.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.metrics.planes import DEGENERATE, huber, huber_corner, planes, with_ones
+from unseen.metrics.planes import DEGENERATE, HUBER, MEDIAN_OF_NORMAL, TOLERANCE, huber, with_ones
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -33,66 +35,103 @@ def folds_determined(columns: Array, labels: Labels) -> bool:
 def held_out_targets(columns: Array, target: Array, labels: Labels, *, robust: bool = False) -> Array:
     """(n,) prediction for each row by the plane of the rows outside its fold; arguments as in `folds_determined`.
 
-    Least squares: with hat matrix H = QQᵀ and residuals e, those of a held-out fold are (I − H_SS)⁻¹ e_S, which is e_S
-    + Q_S (I − Q_Sᵀ Q_S)⁻¹ Q_Sᵀ e_S. For a single row this is the familiar e / (1 − h).
+    Least squares: leaving out fold S changes the coefficients in Q by −(I − Q_Sᵀ Q_S)⁻¹ Q_Sᵀ e_S, with e the residuals
+    of all rows. For a single row, its held-out residual is then the familiar e / (1 − h).
 
-    Huber's loss, with the corner c of all rows: see `_huber_without`.
+    Huber's loss: nothing is taken from the fold, so its corner is computed without it as well (`_corners`). See
+    `_huber_without` for the coefficients.
     """
     q, r = np.linalg.qr(with_ones(columns))
-    corner = huber_corner(q, target) if robust else 0.0
-    if corner:
-        solved = _huber_without(q, target, labels, r @ huber(columns, target), corner)
+    whole = q.T @ target
+    residuals = target - q @ whole
+    moments = _sums(q * residuals[:, None], labels)
+    changes: Array = np.linalg.solve(_rest_grams(q, labels), moments[:, :, None])[:, :, 0].astype(np.float64)
+    solved = whole - changes
+    if robust:
+        corners = _corners(q, residuals, changes, labels)
+        bent = corners > TOLERANCE * np.abs(target).max()  # otherwise most rows are on the plane of least squares
+        solved[bent] = _huber_without(q, target, labels, r @ huber(columns, target), corners)[bent]
         for fold in np.flatnonzero(np.isnan(solved[:, 0])):
-            rest = (labels != fold).astype(np.float64)
-            solved[fold] = r @ planes(columns, target, rest[None], robust=True)[0]
-        return np.asarray((q * solved[labels]).sum(axis=1))
-    residuals = target - q @ (q.T @ target)
-    correction = np.linalg.solve(_rest_grams(q, labels), _sums(q * residuals[:, None], labels)[:, :, None])[:, :, 0]
-    return np.asarray(target - residuals - (q * correction[labels]).sum(axis=1))
+            rest = labels != fold
+            solved[fold] = r @ huber(columns[rest], target[rest])
+    return np.asarray((q * solved[labels]).sum(axis=1))
 
 
-def _huber_without(q: Array, target: Array, labels: Labels, start: Array, corner: float) -> Array:
+def _corners(q: Array, residuals: Array, changes: Array, labels: Labels) -> Array:
+    """The corner of Huber's loss without each fold, (f,): a multiple of the median size of the residuals outside it.
+
+    Without a fold, the least-squares residual of row j changes by q_j · δ, with δ the fold's row of `changes`, so its
+    size changes by at most w = max ‖q‖ ‖δ‖. Sorted by size, rows farther than 2w from the median of all rows are on
+    the same side of the median without the fold: they are counted, and only the rows between are computed and sorted.
+    When a single row is left out, these are a handful.
+    """
+    n, members = len(q), np.bincount(labels)
+    sizes = np.abs(residuals)
+    order = np.argsort(sizes)
+    sizes = sizes[order]
+    lower, upper = (n - members - 1) // 2, (n - members) // 2  # ranks of the median of the rows outside a fold
+    window = 2 * np.linalg.norm(q, axis=1).max() * np.linalg.norm(changes, axis=1)
+    first = np.searchsorted(sizes, sizes[lower] - window, side="left")
+    last = np.searchsorted(sizes, sizes[np.minimum(upper + members, n - 1)] + window, side="right")
+    medians = np.empty(len(members))
+    by_width = np.argsort(last - first)
+    for some in _batches((last - first)[by_width]):
+        batch = by_width[some]
+        start, stop = first[batch].min(), last[batch].max()
+        rows = order[start:stop]
+        changed = np.abs(residuals[rows] + changes[batch] @ q[rows].T)
+        changed[labels[rows] == batch[:, None]] = np.inf
+        changed.sort(axis=1)
+        below = start - np.bincount(labels[order[:start]], minlength=len(members))[batch]
+        ranks = np.stack([lower[batch] - below, upper[batch] - below], axis=1)
+        medians[batch] = np.take_along_axis(changed, ranks, axis=1).mean(axis=1)
+    return HUBER * medians / MEDIAN_OF_NORMAL
+
+
+def _huber_without(q: Array, target: Array, labels: Labels, start: Array, corners: Array) -> Array:
     """Exact coefficients (in Q) of Huber's loss without each fold, (f, k + 1); NaN if they have to be refitted.
 
-    The loss is quadratic as long as no residual crosses the corner. With the rows inside the corner (I) and those
+    The loss is quadratic as long as no residual crosses the corner c. With the rows inside the corner (I) and those
     beyond (B, of sign s) its minimum β solves  Σ_I q qᵀ β = Σ_I q y + c Σ_B s q,  and these sums without a fold are the
     sums of all rows minus the fold's. The rows are then reassigned by the new residuals, and β is solved for again
     until no row changes sides (Newton's method, which ends at the exact minimum).
 
     Only few rows need checking: β at distance d from the plane of all rows changes residual j by at most ‖q_j‖d, so
-    only rows closer to the corner than that can change sides. When a single row is left out, d is of order 1/n, and
-    these are a handful.
+    only rows closer to the median corner of all folds than that, and than the difference of the fold's corner to it,
+    can change sides. When a single row is left out, d is of order 1/n, and these are a handful.
 
     Args:
         start: (k + 1,) minimum for all rows, in Q.
+        corners: (f,) of each fold.
     """
+    usual = float(np.median(corners))
     residuals = target - q @ start
-    sides = _sides(residuals, corner)
+    sides = _sides(residuals, usual)
     inside = sides == 0
     products, right = _products(q), q * target[:, None]
     grams = _all_but(products * inside[:, None], labels)
-    sums = _all_but(right * inside[:, None] + corner * q * sides[:, None], labels)
-    reach = np.abs(np.abs(residuals) - corner) / np.linalg.norm(q, axis=1)  # distance at which a row may change sides
-    order = np.argsort(reach)
-    reach = reach[order]
+    sums, signs = _all_but(right * inside[:, None], labels), _all_but(q * sides[:, None], labels)
+    margins = np.abs(np.abs(residuals) - usual)
+    order = np.argsort(margins)
+    margins = margins[order]
+    longest = np.linalg.norm(q, axis=1).max()
     solved = np.full(sums.shape, np.nan)
     current = np.tile(start, (len(sums), 1))
     left = np.arange(len(sums))
     for _ in range(STEPS):
-        many = np.searchsorted(reach, np.linalg.norm(current[left] - start, axis=1), side="right")
+        reach = longest * np.linalg.norm(current[left] - start, axis=1) + np.abs(corners[left] - usual)
+        many = np.searchsorted(margins, reach, side="right")
         left, many = left[np.argsort(many)], np.sort(many)
         unsettled = []
-        done = 0
-        while done < len(left):
-            size = int(np.searchsorted(many[done:] * np.arange(1, len(many) - done + 1), ENTRIES, side="right"))
-            batch = left[done : done + max(size, 1)]
-            done += len(batch)
-            rows = order[: many[done - 1]]
+        for some in _batches(many):
+            batch, rows = left[some], order[: many[some][-1]]
+            corner = corners[batch, None]
             now = _sides(target[rows] - current[batch] @ q[rows].T, corner)
             apart = labels[rows] != batch[:, None]
             entered = apart * ((now == 0).astype(np.float64) - inside[rows])
             gram = (grams[batch] + entered @ products[rows]).reshape(len(batch), q.shape[1], q.shape[1])
-            total = sums[batch] + entered @ right[rows] + corner * (apart * (now - sides[rows])) @ q[rows]
+            beyond = signs[batch] + (apart * (now - sides[rows])) @ q[rows]
+            total = sums[batch] + entered @ right[rows] + corner * beyond
             eigenvalues = np.linalg.eigvalsh(gram)
             good = eigenvalues[:, 0] > DEGENERATE * eigenvalues[:, -1]
             batch, new = batch[good], np.linalg.solve(gram[good], total[good, :, None])[:, :, 0]
@@ -106,7 +145,16 @@ def _huber_without(q: Array, target: Array, labels: Labels, start: Array, corner
     return solved
 
 
-def _sides(residuals: Array, corner: float) -> Array:
+def _batches(rows: NDArray[np.intp]) -> Iterator[slice]:
+    """Consecutive folds, sorted by how many rows each needs, such that folds × rows are at most `ENTRIES`, or one."""
+    done = 0
+    while done < len(rows):
+        size = int(np.searchsorted(rows[done:] * np.arange(1, len(rows) - done + 1), ENTRIES, side="right"))
+        yield slice(done, done + max(size, 1))
+        done += max(size, 1)
+
+
+def _sides(residuals: Array, corner: Array | float) -> Array:
     """0 for residuals within the corner, otherwise their sign."""
     return np.asarray(np.where(np.abs(residuals) > corner, np.sign(residuals), 0.0))
 

@@ -59,7 +59,7 @@ def planes(columns: Array, target: Array, counts: Array, *, robust: bool = False
     return coefficients
 
 
-def huber_corner(q: Array, target: Array) -> float:
+def _huber_corner(q: Array, target: Array) -> float:
     """The residual at which Huber's loss becomes linear, from the least-squares residuals of all rows.
 
     0 if most points are exactly on the plane, which then stays that of least squares.
@@ -83,7 +83,7 @@ def _solve(q: Array, target: Array, weights: Array) -> Array:
 
 def _reweighted(q: Array, target: Array, counts: Array, solved: Array) -> Array:
     """Iterated least squares with weight 1 within the corner of the loss and corner/|residual| beyond."""
-    corner = huber_corner(q, target)
+    corner = _huber_corner(q, target)
     if not corner:
         return solved
     for _ in range(STEPS):

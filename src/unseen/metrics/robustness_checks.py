@@ -65,7 +65,7 @@ def held_out_predictions(
 ) -> Array:
     """(n,) predicted OOD accuracies, each from the fit without the models of its fold.
 
-    Neither least squares nor Huber's loss (with the corner of all models) is refitted: see `metrics.held_out`.
+    Neither least squares nor Huber's loss is refitted: see `metrics.held_out`.
 
     Args:
         id_accuracy, ood_accuracy: as in `fit_accuracies`.
