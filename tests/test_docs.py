@@ -106,7 +106,10 @@ def run_command(command: str, place: Path, call: Callable[..., Any]) -> None:
     if re.fullmatch(r"unseen [^|<>&;$`*]*", command):
         with warnings.catch_warnings():
             warnings.simplefilter("default")  # a user sees them, and the command goes on
-            found = call(*shlex.split(f"{command} {extra}")[1:])
+            words, instead = shlex.split(command)[1:], shlex.split(extra)
+            for option in {*words} & {*instead[::2]}:
+                del words[words.index(option) : words.index(option) + 2]
+            found = call(*words, *instead)
         assert found.code == 0, f"{command}\n{found.out}{found.err}"
         return
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

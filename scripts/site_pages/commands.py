@@ -19,6 +19,11 @@ def command_reference() -> str:
         "",
         "Every command with all its options, as `--help` prints them. Text in angle brackets stands for a value.",
         "",
+        "Lists of names and numbers may be repeated or separated by commas: `--id photos --id web` is the same as "
+        "`--id photos,web`. Double quotes protect a comma within a name: `--name '\"ResNet-50, ours\"'`. Options for "
+        "paths and for values with commas of their own are only repeated. Any other option that is given twice is "
+        "refused.",
+        "",
     ]
     commands = list(_commands(root, typer.Context(root, info_name="unseen")))
     for context in commands:

@@ -147,3 +147,9 @@ def test_one_backbone_given_twice(tmp_path: Path, backbone: str) -> None:
 
 def test_a_watch_can_be_sent_to_processes() -> None:
     assert isinstance(pickle.loads(pickle.dumps(Bars())), Bars)
+
+
+def test_one_probe_of_dense_tasks_may_be_a_string(tmp_path: Path) -> None:
+    backbone = load_backbone("timm:test_vit", weights="random", patches=True)
+    with pytest.raises(UserError, match="no patch probe 'patch-lin'; did you mean patch-linear"):
+        package.tasks(backbone, dense=True, probes="patch-lin", out=tmp_path / "run")

@@ -1,6 +1,7 @@
 """The tree of commands: what is at its top, where old names went, which options go together, what shells complete."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -131,6 +132,16 @@ def test_help_texts_have_no_hard_line_breaks() -> None:
             assert parameter.help, (name, parameter.name)
             longest = max(parameter.help.split(), key=len)
             assert len(longest) <= 20, f"{name} {parameter.name}: a narrow terminal cuts {longest}"
+
+
+def test_flags_are_shown_without_a_type(capsys: pytest.CaptureFixture[str]) -> None:
+    root: Any = typer.main.get_command(app)
+    for command in (root, *COMMANDS.values()):
+        print(command.get_help(typer.Context(command, info_name="unseen")))
+    shown = capsys.readouterr().out
+    assert shown.count("--help ") == 1 + len(COMMANDS)
+    assert "--dry-run" in shown
+    assert not re.search("<bool>|BOOLEAN", shown)
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])

@@ -36,6 +36,9 @@ def made_tiny(words: list[str]) -> list[str]:
     if "--finetune" in words:
         changed += ["--splits", "splits.npz", "--epochs", "1", "--batch", "8", "--backbone", "tiny.py:make"]
     if words[0] == "concepts" and not added:
+        if "--protocol" in changed:
+            place = changed.index("--protocol")
+            changed[place : place + 2] = []
         changed += [*QUICK, *([] if "--seeds" in words else ["--seeds", "1"])]
         changed += [] if "--shots" in words else ["--shots", "1,all"]
         changed = [word for word in changed if word != "--extended"]  # minutes; its jobs have tests of their own

@@ -95,7 +95,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
     ("options", "message"),
     [
         (("--datasets", "digit"), "no data set 'digit'; did you mean digits"),
-        (("--datasets", ","), "--datasets takes names separated by commas (aircraft"),
+        (("--datasets", ","), "--datasets takes values separated by commas"),
         (("--datasets", "dtd"), "to get it"),
         (("--datasets", "digits", "--trials", 41), "try 1 to 40 of them, not 41"),
         (("--datasets", "digits", "--steps", 0), "take 1 to 5000 of them, not 0"),

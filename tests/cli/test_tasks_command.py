@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -261,7 +262,7 @@ def test_a_constant_at_the_end_of_the_grid_is_said(unseen: Unseen, tmp_path: Pat
     ("options", "message"),
     [
         (("--datasets", "digit"), "no data set 'digit'; did you mean digits"),
-        (("--datasets", ","), "--datasets takes names separated by commas (aircraft"),
+        (("--datasets", ","), "--datasets takes values separated by commas"),
         (("--datasets", "dtd"), "to get it"),
         (("--protocol", "ericsson"), "--protocol must be one of ericsson-2021, ericsson-2021-exact"),
         (("--images", "nowhere"), "nowhere: no such folder"),
@@ -392,3 +393,14 @@ def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: st
     assert code == 2
     assert "a run that differs in the limit on the images of digits" in error
     assert "the limit must be at least 1" in unseen(*options, "--limit", 0).err
+
+
+def test_a_part_waits_for_the_features_that_others_extract(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
+    """The images of a split are one shard, which the first part extracts; the others may start before it."""
+    words = ("tasks", "--backbone", backbone, "--datasets", "digits", "--limit", 12, "--workers", 1)
+    for more in (["--dry-run"], []):
+        code, said, error = unseen(*words, "--out", tmp_path / "run", "--part", "2/2", *more)
+        assert code == 0, error
+        assert re.search(r"digits .* 0%\n", said)  # of all parts
+    assert "part 2 of 2" in error
+    assert not (tmp_path / "run" / "run.json").exists()

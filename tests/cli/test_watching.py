@@ -48,6 +48,19 @@ def test_jobs_to_do_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "3 of 4 jobs to do, about 5.0 s on" in capsys.readouterr().err
 
 
+def test_a_part_tells_its_share(capsys: pytest.CaptureFixture[str]) -> None:
+    watch = CommandWatch(Means(2), (2, 3))
+    watch.planned(Plan("x", [{"domain": "l1"}], 80, 80, probing=30, free=1000))
+    out = capsys.readouterr().out
+    assert "80 of 80 to do, about 30" in out
+    assert "part 2 of 3: about 27 of the 80 jobs, about 10 s." in out
+    assert "complete" not in out
+    watch.planned(Plan("x", [{"domain": "l1"}], 80, 5, probing=3))
+    assert "part 2 of 3: about 27 of the 80 jobs." in capsys.readouterr().out
+    watch.started(27, 27, 10.0)
+    assert "27 of 27 jobs of part 2 of 3 to do" in capsys.readouterr().err
+
+
 def test_an_extraction_tells_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     show = CommandWatch().extracting("l1", "train")
     show(Progress(5, 10, 1.0, 0.0))

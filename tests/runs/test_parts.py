@@ -1,6 +1,11 @@
 """Parts of a job array: disjoint, complete, fair, and the same whoever computes them."""
 
+import os
+import re
+import shutil
+import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -45,3 +50,18 @@ def test_what_is_not_a_part_is_refused() -> None:
     for text in ("0/4", "5/4", "²/2", "2", "a/b", "1/0", "-1/2", " 1/2", "1/2\n", "9" * 5000 + "/1", ""):
         with pytest.raises(UserError, match="part"):
             parse_part(text)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_a_task_of_the_documented_array_does_its_part_when_it_is_submitted_again(tmp_path: Path) -> None:
+    """The script of the page, with a command in the place of ours that prints what it is given."""
+    page = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text()
+    [script] = [block for block in re.findall(r"^```bash\n(.*?)^```$", page, re.DOTALL | re.M) if "--array" in block]
+    (tmp_path / "unseen").write_text('#!/bin/bash\nprintf "%s\\n" "$@"\n')
+    (tmp_path / "unseen").chmod(0o755)
+    again = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "1", "SLURM_ARRAY_TASK_MAX": "3"}
+    environment = os.environ | again | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-eu"], input=script, env=environment, capture_output=True, text=True, check=True)
+    words = done.stdout.splitlines()
+    parts = re.findall(r"#SBATCH --array=1-(\d+)$", script, re.M)
+    assert parse_part(words[words.index("--part") + 1]) == (3, int(parts[0]))

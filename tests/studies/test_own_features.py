@@ -255,7 +255,7 @@ def test_classes_with_fewer_samples_than_shots_are_said(
     [
         (["--shots", "0"], "--shots takes numbers of at least 1 and 'all', separated by commas, not '0'"),
         (["--shots", "one"], "not 'one'"),
-        (["--shots", ","], "--shots is empty"),
+        (["--shots", ","], "--shots takes values separated by commas"),
         (["--seeds", "0"], "seeds must be from 1 to 999, not 0"),
         (["--seeds", "1000000000"], "seeds must be from 1 to 999"),
         (["--workers", "0"], "--workers must be at least 1"),

@@ -57,7 +57,7 @@ def tasks(
     steps: int | None = None,
     seed: int = 0,
     dense: bool = False,
-    probes: Sequence[str] = (),
+    probes: str | Sequence[str] = (),
     patches: int | Literal["all"] = "all",
     scale: float = 1.0,
     saliency: bool = False,
@@ -162,6 +162,7 @@ def tasks(
     share = checked_part(part)
     names, labelled = _requested_sets(datasets, dense=dense)
     percents = [imagenet_top1] if isinstance(imagenet_top1, int | float) else imagenet_top1 or ()
+    probes = [probes] if isinstance(probes, str) else probes
     place = None if images is None else Path(images)
     called = names_of(backbone)
     load = partial(loaded_backbones, backbone)

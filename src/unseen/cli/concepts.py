@@ -107,8 +107,8 @@ def concepts(
     ] = "cog-v2",
     where: DomainOptions,
     shots: Annotated[
-        str | None,
-        typer.Option(help="Training images per concept, separated by commas: 1,8,all.", rich_help_panel=STUDY),
+        list[str] | None,
+        typer.Option(help="Training images per concept, such as 1,8,all.", rich_help_panel=STUDY),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(help="Number of seeds. Default: 5; with --finetune, 1.", rich_help_panel=STUDY)
@@ -127,7 +127,7 @@ def concepts(
         bool, typer.Option("--sequential", help="Run one trial at a time, as in the paper.", rich_help_panel=STUDY)
     ] = False,
     extended: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="[PROBES]",
             help="Run further probes (unseen ls probes): knn,ridge. Without names: pca, mlp, kmeans and geometry.",
@@ -161,7 +161,7 @@ def concepts(
     backbone: Annotated[
         list[str] | None,
         typer.Option(
-            help="Backbone id, such as timm:resnet50; may be repeated (one pass over the images). "
+            help="Backbone id, such as timm:resnet50. All backbones share one pass over the images. "
             "With --finetune or --label-noise, a backbone of the run.",
             rich_help_panel=BACKBONES,
         ),
@@ -238,7 +238,7 @@ def concepts(
 
     check_writable(out)
     means = machine.means(workers, every_gpu=extraction.device is None)
-    watch, chosen = CommandWatch(means), where.levels(levels, images)
+    watch, chosen = CommandWatch(means, share), where.levels(levels, images)
     draw = known_draw(features=features is not None, splits=where.splits)
     further, own = chosen_code(probe or [], metric or [], note)
     asked = asked_of(
@@ -254,7 +254,7 @@ def concepts(
         places = where.places(images, may_report=not check)
         request = request_of_images(asked, chosen, places, loaded, settings, watch, published=check)
     if only_plan:
-        return dry_run(request, out, means)
+        return dry_run(request, out, means, share)
     data = run_study(request, out, means=means, watch=watch, ignore_disk=extraction.ignore_disk, part=share)
     return _check(data, asked.domains) if check else finish(out, data, open_=False)
 
@@ -263,8 +263,8 @@ def _finetune(request: "FinetuneRequest", out: Path, means: Means, part: "Part",
     from unseen.studies.study import run_study
 
     if only_plan:
-        return dry_run(request, out, means)
-    data = run_study(request, out, means=means, watch=CommandWatch(means), part=part)  # training is of one thread
+        return dry_run(request, out, means, part)
+    data = run_study(request, out, means=means, watch=CommandWatch(means, part), part=part)  # training is of one thread
     finish(out, data, open_=False)
     return show_relative(data)
 
@@ -287,7 +287,7 @@ def _look_for_noise(
     places: "ImagePlaces",
     features: Path | None,
     backbones: "Sequence[str]",
-    domains: str | None,
+    domains: "Sequence[str] | None",
     threshold: float,
     seed: int,
     page: Path,

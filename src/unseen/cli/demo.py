@@ -15,7 +15,7 @@ from unseen.runs.means import Means
 def demo(
     backbone: Annotated[
         list[str] | None,
-        typer.Option(help="Use this backbone, trained on ImageNet-1K, instead of the demo's own; may be repeated."),
+        typer.Option(help="Use this backbone, trained on ImageNet-1K, instead of the demo's own."),
     ] = None,
     out: Annotated[
         Path | None,

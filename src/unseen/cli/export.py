@@ -11,9 +11,7 @@ from unseen.cli.output import console, counted
 def export(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs of any study.")],
     out: Annotated[Path, typer.Option(help="Results file to write (.json).")] = Path("results.json"),
-    backbone: Annotated[
-        list[str] | None, typer.Option(help="Export only the backbone with this name; may be repeated.")
-    ] = None,
+    backbone: Annotated[list[str] | None, typer.Option(help="Export only the backbone with this name.")] = None,
     model_card: Annotated[
         Path | None,
         typer.Option(help="Also write the scores as the `model-index` of a Hugging Face model card: .yaml or .md."),

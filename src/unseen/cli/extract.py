@@ -34,7 +34,7 @@ def extract(
     *,
     backbone: Annotated[
         list[str],
-        typer.Option(help="Backbone id, such as timm:resnet50; may be repeated (one pass over the images)."),
+        typer.Option(help="Backbone id, such as timm:resnet50. All backbones share one pass over the images."),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the features.")],
     images: Annotated[

@@ -32,7 +32,7 @@ def leaderboard(
         list[str] | None,
         typer.Option(
             help="Show only yours and the models of this category: reference, architecture, self-supervision, "
-            "regularization or web data; may be repeated."
+            "regularization or web data."
         ),
     ] = None,
     by: Annotated[

@@ -24,10 +24,9 @@ from unseen.cli import (
     tasks,
 )
 from unseen.cli.asked import asked_for
+from unseen.cli.command import Command, Group
 from unseen.cli.levels.commands import app as levels
 from unseen.cli.ls.commands import app as ls
-from unseen.cli.moved import Tree
-from unseen.cli.optional_value import OptionalValues
 from unseen.cli.shifts.commands import app as shifts
 from unseen.cli.starting import starting
 from unseen.errors import OtherPartsError, UserError
@@ -49,12 +48,11 @@ app = typer.Typer(
     help="Measure how well visual representations generalise to unseen concepts, tasks and distribution shifts.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    cls=Tree,
 )
 app.command("demo", rich_help_panel=START)(demo.demo)
 app.command("probe", rich_help_panel=START)(probe.probe)
-app.command("extract", rich_help_panel=MEASURE, cls=OptionalValues)(extract.extract)
-app.command("concepts", rich_help_panel=MEASURE, cls=OptionalValues)(concepts.concepts)
+app.command("extract", rich_help_panel=MEASURE)(extract.extract)
+app.command("concepts", rich_help_panel=MEASURE)(concepts.concepts)
 app.command("tasks", rich_help_panel=MEASURE)(tasks.tasks)
 app.add_typer(shifts, name="shifts", rich_help_panel=MEASURE)
 app.command("report", rich_help_panel=RESULTS)(report.report)
@@ -67,17 +65,19 @@ app.add_typer(ls, name="ls", rich_help_panel=TOOLS)
 app.command("doctor", rich_help_panel=TOOLS)(doctor.doctor)
 
 
-def _join_lines(group: typer.Typer) -> None:
-    """Join the lines of docstrings, so that help fills the width of the terminal."""
+def _complete(group: typer.Typer) -> None:
+    """Give all groups and commands our classes, and join the lines of docstrings: help fills the terminal's width."""
+    group.info.cls = Group
     for command in group.registered_commands:
+        command.cls = Command
         paragraphs = cleandoc(getattr(command.callback, "__doc__", None) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     for below in group.registered_groups:
         if below.typer_instance is not None:
-            _join_lines(below.typer_instance)
+            _complete(below.typer_instance)
 
 
-_join_lines(app)
+_complete(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from typer.core import TyperGroup
-
 from unseen.errors import UserError
 
 MOVED = {
@@ -27,16 +25,16 @@ MOVED = {
 """Old name → new name, both without the `unseen` before them."""
 
 
-class Tree(TyperGroup):
-    """A group of commands that knows the new names of renamed commands."""
+def refuse_old_name(context: Any, name: str) -> None:
+    """Refuse the old name of a command.
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the first argument names; an old name is a user's error."""
-        words, place = [args[0]], ctx
-        while place.parent is not None:
-            words.insert(0, str(place.info_name))
-            place = place.parent
-        old = " ".join(words)
-        if old in MOVED:
-            raise UserError(f"'{old}' is now 'unseen {MOVED[old]}'")
-        return super().resolve_command(ctx, args)
+    Args:
+        context: that of the group in which the command is named.
+    """
+    words, place = [name], context
+    while place.parent is not None:
+        words.insert(0, str(place.info_name))
+        place = place.parent
+    old = " ".join(words)
+    if old in MOVED:
+        raise UserError(f"'{old}' is now 'unseen {MOVED[old]}'")

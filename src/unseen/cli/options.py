@@ -22,10 +22,8 @@ VectorsOption = Annotated[
     Path | None, typer.Option("--vectors", help="File of word vectors, for --levels cosine.", rich_help_panel=STUDY)
 ]
 DomainsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--domains", help="Domains to use, separated by commas: in1k,l1,l5. Default: all.", rich_help_panel=STUDY
-    ),
+    list[str] | None,
+    typer.Option("--domains", help="Domains to use, such as in1k,l1,l5. Default: all.", rich_help_panel=STUDY),
 ]
 SeenOption = Annotated[
     str | None,
@@ -49,8 +47,7 @@ OwnProbesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--probe",
-        help="Further probe: a Python file, which is executed. unseen concepts also takes names from unseen ls probes. "
-        "May be repeated.",
+        help="Further probe: a Python file, which is executed. unseen concepts also takes names from unseen ls probes.",
         rich_help_panel=STUDY,
     ),
 ]
@@ -58,8 +55,7 @@ OwnMetricsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
-        help="Further metric: a Python file, which is executed. Applied to probes that output class scores. "
-        "May be repeated.",
+        help="Further metric: a Python file, which is executed. Applied to probes that output class scores.",
         rich_help_panel=STUDY,
     ),
 ]
@@ -133,7 +129,7 @@ NamesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--name",
-        help="Name of the backbone in tables; once per --backbone, in the same order.",
+        help="Name of the backbone in tables; one per --backbone, in the same order.",
         rich_help_panel=BACKBONES,
     ),
 ]
@@ -234,7 +230,7 @@ DecodersOption = Annotated[
 
 # GPUs and machines.
 DevicesOption = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--devices",
         help="GPUs to use, one process each: 0,1,3 or all (the default). Without a GPU, cpu,cpu starts two processes.",

@@ -22,9 +22,7 @@ def tables(
     name: Annotated[
         str | None, typer.Argument(help="Paper: cog-v2, cog-v1, ericsson-2021 or shi-2023. Default: list them.")
     ] = None,
-    where: Annotated[
-        list[str] | None, typer.Option(help="Show only rows with this value, such as domain=l5; may be repeated.")
-    ] = None,
+    where: Annotated[list[str] | None, typer.Option(help="Show only rows with this value, such as domain=l5.")] = None,
     table: Annotated[
         Path | None, typer.Option(help="Write the table to this file: .csv, .parquet, .md or .tex.")
     ] = None,

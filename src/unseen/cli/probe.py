@@ -32,7 +32,7 @@ def probe(
         ),
     ] = None,
     shots: Annotated[
-        str | None, typer.Option(help="Training samples per class, separated by commas: 1,8,all. Default: all.")
+        list[str] | None, typer.Option(help="Training samples per class, such as 1,8,all. Default: all.")
     ] = None,
     seeds: Annotated[int, typer.Option(help="Number of seeds.")] = 5,
     sequential: Annotated[bool, typer.Option("--sequential", help="Run one trial at a time, as in the paper.")] = False,
@@ -67,7 +67,7 @@ def probe(
     from unseen.studies.study import run_prepared
 
     chosen = protocol_named(protocol or "cog-v2", sequential=sequential)
-    settings = parse_shots(shots or "all")
+    settings = parse_shots(shots or ["all"])
     if keep and None not in settings:
         raise UserError("--keep saves the probe trained on all samples: add all to --shots")
     read = [read_features(path, tell=note) for path in (train, test)]

@@ -17,7 +17,7 @@ def probe_by_name(
     name: str,
     files: tuple[Path, Path],
     protocol: str | None,
-    shots: str | None,
+    shots: "Sequence[str] | None",
     seeds: int,
     called: tuple[str, str],
     out: Path,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen.cli.across_axes import print_axes
-from unseen.cli.choices import split_names
 from unseen.cli.modes import refuse_options
 from unseen.cli.options import ExportOption
 from unseen.cli.output import console
@@ -61,19 +60,13 @@ def report(
         str, typer.Option(help="Training images per concept: a number, or all.", rich_help_panel=COMPARISON)
     ] = "all",
     id_: Annotated[
-        str,
-        typer.Option(
-            "--id",
-            help="ID test sets to fit on, separated by commas. Default: those marked as ID.",
-            rich_help_panel=SHIFTS,
-        ),
-    ] = "",
+        list[str] | None,
+        typer.Option("--id", help="ID test sets to fit on. Default: those marked as ID.", rich_help_panel=SHIFTS),
+    ] = None,
     ood: Annotated[
-        str,
-        typer.Option(
-            help="OOD test sets to fit, separated by commas. Default: those marked as OOD.", rich_help_panel=SHIFTS
-        ),
-    ] = "",
+        list[str] | None,
+        typer.Option(help="OOD test sets to fit. Default: those marked as OOD.", rich_help_panel=SHIFTS),
+    ] = None,
 ) -> None:
     """Write the report of runs, finished or not.
 
@@ -94,12 +87,9 @@ def report(
     if out.suffix != ".html":
         raise UserError(f"{out}: --out must end in .html")
     number = one_number_of_shots(shots)
-    id_sets, ood_sets = (
-        split_names(option, text) if text else [] for option, text in (("--id", id_), ("--ood", ood))
-    )  # fmt: skip
     found = report_on(
-        folders, shifts=shifts, published=published, axes=axes, compare=compare, shots=number, id_sets=id_sets,
-        ood_sets=ood_sets,
+        folders, shifts=shifts, published=published, axes=axes, compare=compare, shots=number, id_sets=id_ or (),
+        ood_sets=ood or (),
     )  # fmt: skip
     write_page(found.page, out)
     _print(found, table)

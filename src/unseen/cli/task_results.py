@@ -23,7 +23,7 @@ def carry_out(
     from unseen.studies.tasks.finetune_request import TrainingError
 
     try:
-        run_study(request, out, means=means, watch=CommandWatch(means), ignore_disk=ignore_disk, part=part)
+        run_study(request, out, means=means, watch=CommandWatch(means, part), ignore_disk=ignore_disk, part=part)
     except TrainingError as error:
         if error.done:
             _write(out, error.failures)

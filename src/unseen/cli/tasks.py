@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unseen.cli.choices import choose, one_of, split_names
+from unseen.cli.choices import choose, one_of
 from unseen.cli.groups import with_groups
 from unseen.cli.ls.datasets import dataset_names
 from unseen.cli.modes import chosen_mode, refuse_options
@@ -85,10 +85,10 @@ def tasks(
     machine: MachineOptions,
     part: PartOption = "1/1",
     datasets: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Data sets, separated by commas: names from unseen ls datasets, folders with train and test, or "
-            "TOML files. Default: all that are found; with --saliency and --invert, the demo's drawings.",
+            help="Data sets: names from unseen ls datasets, folders with train and test, or TOML files. Default: "
+            "all that are found; with --saliency and --invert, the demo's drawings.",
             rich_help_panel=STUDY,
         ),
     ] = None,
@@ -118,7 +118,7 @@ def tasks(
     imagenet_top1: Annotated[
         list[float] | None,
         typer.Option(
-            help="ImageNet accuracy in percent, to correlate with; once per --backbone.", rich_help_panel=STUDY
+            help="ImageNet accuracy in percent, to correlate with; one per --backbone.", rich_help_panel=STUDY
         ),
     ] = None,
     probe: OwnProbesOption = None,
@@ -138,7 +138,7 @@ def tasks(
     backbone: Annotated[
         list[str] | None,
         typer.Option(
-            help="Backbone id, such as timm:resnet50; may be repeated (one pass over the images).",
+            help="Backbone id, such as timm:resnet50. All backbones share one pass over the images.",
             rich_help_panel=BACKBONES,
         ),
     ] = None,
@@ -166,11 +166,8 @@ def tasks(
         ),
     ] = 0,
     probes: Annotated[
-        str | None,
-        typer.Option(
-            help="Probe: patch-linear, patch-context, or both, separated by a comma (the default).",
-            rich_help_panel=DENSE,
-        ),
+        list[str] | None,
+        typer.Option(help="Probe: patch-linear or patch-context. Default: both.", rich_help_panel=DENSE),
     ] = None,
     patches: Annotated[
         str,
@@ -273,7 +270,7 @@ def tasks(
         own = _own_code(probe or [], metric or [])
         request = replace(_probing(names, images, features, limit, ids, loading, settings, chosen, percents), own=own)
     if only_plan:
-        return dry_run(request, out, means)
+        return dry_run(request, out, means, share)
     return carry_out(request, out, means, share, ignore_disk=extraction.ignore_disk)
 
 
@@ -287,7 +284,7 @@ def _own_code(probes: "Sequence[str]", metrics: "Sequence[str]") -> "OwnCode":
 
 
 def _inversion(
-    datasets: str | None,
+    datasets: "Sequence[str] | None",
     images: Path | None,
     examples: int | None,
     ids: "Sequence[str]",
@@ -310,20 +307,20 @@ def _inversion(
 
 
 def _dense(
-    datasets: str | None,
+    datasets: "Sequence[str] | None",
     images: Path | None,
     ids: "Sequence[str]",
     loading: BackboneOptions,
     extraction: ExtractionOptions,
     make_settings: "Callable[[], Settings]",
     finetune: bool,
-    probing: tuple[str | None, str],
+    probing: "tuple[Sequence[str] | None, str]",
     training: tuple[int | None, float, int],
 ) -> "Request[Any]":
     from unseen.studies.tasks.dense_opened import asked_dense
     from unseen.studies.tasks.dense_request import dense_probing, dense_training
 
-    names = asked_dense(split_names("--datasets", datasets), track) if datasets is not None else []
+    names = asked_dense(datasets, track) if datasets is not None else []
     settings = None if finetune else make_settings()
     if not ids:
         raise UserError("no backbone was given; name one (--backbone)")
@@ -333,7 +330,7 @@ def _dense(
         return dense_training(names, images, loaded, extraction.device, steps=steps, scale=scale, seed=seed)
     loaded = loading.load(ids, "own", settings.device, patches=True)
     probes, patches = probing
-    return dense_probing(names, images, loaded, settings, split_names("--probes", probes) if probes else [], patches)
+    return dense_probing(names, images, loaded, settings, probes or [], patches)
 
 
 def _probing(

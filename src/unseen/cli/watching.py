@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from math import isnan
+from math import ceil, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +13,7 @@ from unseen.runs.means import ALONE, Means
 
 if TYPE_CHECKING:
     from unseen.features.progress import Progress
+    from unseen.runs.parts import Part
     from unseen.studies.study import Cell, Plan, Request, Stepping, Unit
 
 J = TypeVar("J")
@@ -25,12 +26,14 @@ class CommandWatch:
 
     Attributes:
         means: the hardware that jobs run on.
+        part: the part of the jobs that this command does.
     """
 
     means: Means = ALONE
+    part: "Part" = (1, 1)
 
     def planned(self, plan: "Plan") -> None:
-        show_plan(plan, self.means)
+        show_plan(plan, self.means, self.part)
 
     def tell(self, sentence: str) -> None:
         note(sentence)
@@ -43,8 +46,10 @@ class CommandWatch:
 
     def started(self, left: int, jobs: int, seconds: float) -> None:
         place = place_of(self.means)
+        number, parts = self.part
+        of = f" of part {number} of {parts}" if parts > 1 else ""
         rest = "if it is interrupted, the same command resumes"
-        note(f"{left} of {jobs} jobs to do, about {duration(seconds)} on {place}; {rest}.")
+        note(f"{left} of {jobs} jobs{of} to do, about {duration(seconds)} on {place}; {rest}.")
 
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         return track(items, what, total)
@@ -61,26 +66,32 @@ def place_of(means: Means) -> str:
     return "the GPU" if on_gpu() else counted(means.workers, "core")
 
 
-def dry_run(request: "Request[J]", out: Path, means: Means) -> None:
+def dry_run(request: "Request[J]", out: Path, means: Means, part: "Part") -> None:
     """Print the plan of a study, and a notice if the disk has too little space."""
     from unseen.features.disk import lacking_space
     from unseen.studies.study import plan_study
 
     plan = plan_study(request, out, means=means)
-    show_plan(plan, means)
+    show_plan(plan, means, part)
     if lacking := lacking_space(out, plan.disk):
         note(lacking)
 
 
-def show_plan(plan: "Plan", means: Means) -> None:
-    """Print the plan of a study: parts, jobs, and estimates of time, memory and disk."""
+def show_plan(plan: "Plan", means: Means, part: "Part" = (1, 1)) -> None:
+    """Print the plan of a study: parts, jobs, and estimates of time, memory and disk.
+
+    Args:
+        part: the part of the jobs that this command does.
+    """
     columns = list(plan.parts[0]) if plan.parts else []
     numbers = [column for column in columns if not isinstance(plan.parts[0][column], str)]
-    rows = [[_text(part[column], plan.units.get(column)) for column in columns] for part in plan.parts]
+    rows = [[_text(row[column], plan.units.get(column)) for column in columns] for row in plan.parts]
     print_table(plan.title, columns, rows, numbers)
     console().print()
+    number, parts = part
+    of = f"part {number} of {parts}"
     if plan.free and not (plan.extraction or plan.disk):
-        console().print("Features: complete.")
+        console().print(f"Features: none to extract in {of}." if parts > 1 else "Features: complete.")
     elif plan.free:
         console().print(
             f"Features: about {duration(plan.extraction)} to extract missing ones; they need {byte_size(plan.disk)} of "
@@ -89,7 +100,14 @@ def show_plan(plan: "Plan", means: Means) -> None:
     how = f"{plan.counting}; " if plan.counting else ""
     takes = [f"about {duration(plan.probing)} on {place_of(means)}"] if plan.jobs_left else []
     takes += [_memory(plan.memory, means)] if plan.memory else []
-    console().print(f"Jobs: {how}{', '.join([f'{plan.jobs_left:,} of {plan.jobs:,} to do', *takes])}.\n")
+    console().print(f"Jobs: {how}{', '.join([f'{plan.jobs_left:,} of {plan.jobs:,} to do', *takes])}.")
+    if parts > 1:
+        # Which of the missing jobs are its own is known only when the features are.
+        estimate = f", about {duration(plan.probing / parts)}" if plan.jobs_left == plan.jobs else ""
+        console().print(
+            f"This command does {of}: about {ceil(plan.jobs / parts):,} of the {plan.jobs:,} jobs{estimate}."
+        )
+    console().print()
     for notice in plan.notices:
         note(notice.sentence)
 

@@ -11,14 +11,15 @@ Shots = int | str | None | Sequence[int | str | None]
 """Shots as given in Python: 8, "all", None for all, or a list of these."""
 
 
-def parse_shots(text: str, option: str = "--shots") -> tuple[int | None, ...]:
-    """Parse `1,8,all` as (1, 8, None).
+def parse_shots(texts: str | Sequence[str], option: str = "--shots") -> tuple[int | None, ...]:
+    """Parse `1,8,all` or ["1", "8", "all"] as (1, 8, None).
 
     Args:
         option: name of the option in errors.
     """
     shots: list[int | None] = []
-    for word in filter(None, (part.strip() for part in text.split(","))):
+    words = [word for text in ([texts] if isinstance(texts, str) else texts) for word in text.split(",")]
+    for word in filter(None, map(str.strip, words)):
         number = whole_number(word)
         if word != "all" and not number:
             raise UserError(f"{option} takes numbers of at least 1 and 'all', separated by commas, not '{word}'")

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,20 +10,22 @@ import torch
 import typer
 from typer.testing import CliRunner
 
+from unseen.cli.command import Command
 from unseen.cli.ls.commands import shift_sets
 from unseen.cli.shifts import models as shift_models
 from unseen.cli.shifts.captions import captions
 from unseen.errors import UserError
+from unseen.images.shift_sets.registry import SHIFT_SETS
 from unseen.studies.study import Plan
 
 PLAN = Plan("t", [], 0, 0)
 NAMES = {"n01440764": "tench", "n02123045": "tabby", "n02085620": "Chihuahua"}
 app = typer.Typer()
-app.command("evaluate")(shift_models.evaluate)
-app.command("captions")(captions)
-app.command("sets")(shift_sets)
-app.command("mapping")(shift_models.show_mapping)
-app.command("interpolate")(shift_models.interpolate)
+app.command("evaluate", cls=Command)(shift_models.evaluate)
+app.command("captions", cls=Command)(captions)
+app.command("sets", cls=Command)(shift_sets)
+app.command("mapping", cls=Command)(shift_models.show_mapping)
+app.command("interpolate", cls=Command)(shift_models.interpolate)
 
 
 def run(*arguments: object) -> str:
@@ -139,11 +142,21 @@ def test_own_test_sets(sets: Path, tmp_path: Path) -> None:
     assert "or your own (--test-set)" in refused("evaluate", *backbone, *common[2:])
 
 
-def test_sets(sets: Path) -> None:
-    lines = run("sets", sets).splitlines()
-    assert any(line.startswith("✓") and "imagenet-r" in line for line in lines)
-    assert any(line.startswith("–") and "objectnet" in line for line in lines)
+def test_sets(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy is complete only with all images of all classes."""
+    small = replace(SHIFT_SETS["val"], images=3, classes=3)
+    monkeypatch.setitem(SHIFT_SETS, "val", small)
+    (sets / "objectnet-1.0").mkdir()  # without its mappings
+    result = CliRunner().invoke(app, ["sets", str(sets), "--json"], catch_exceptions=False)
+    found = {row["test set"]: (row["found"], row["images here"], row["images"]) for row in json.loads(result.stdout)}
+    assert found["val"] == ("✓", "3", "3")
+    assert found["imagenet-r"] == ("!", "3", "30,000")
+    assert found["objectnet"] == ("!", "0", "18,574")
+    assert found["imagenet-a"] == ("–", "0", "7,500")
+    assert "imagenet-r: 3 images of 3 classes, where a complete copy has 30,000 of 200" in result.stderr
+    assert "has no images" in result.stderr
     assert "imagenet-c.fog.3_on-disk" in run("sets", "--all")
+    assert "no such folder" in refused("sets", sets / "nowhere")
 
 
 def test_mapping(tmp_path: Path) -> None:
@@ -159,4 +172,4 @@ def test_interpolate(tmp_path: Path) -> None:
         torch.save({"w": torch.full((2,), value)}, tmp_path / f"{name}.pt")
     ends = (tmp_path / "zero.pt", tmp_path / "fine.pt", "--out", tmp_path / "wise")
     assert run("interpolate", *ends, "--alphas", "0.25,0.5").count("alpha-") == 2
-    assert "numbers from 0 to 1" in refused("interpolate", *ends, "--alphas", "half")
+    assert "between 0 and 1" in refused("interpolate", *ends, "--alphas", "0.5,1.5")

@@ -45,7 +45,7 @@ def test_a_pool(unseen: Run, data: Path) -> None:
     assert answer.code == 0, answer.err
     assert len((data / "run/accuracies.csv").read_text().splitlines()) == 4
     answer = unseen(*common, "--shares", "half")
-    assert (answer.code, "--shares takes numbers separated by commas" in answer.err) == (2, True)
+    assert (answer.code, "--shares" in answer.err) == (2, True)
 
 
 def test_fine_tuning_and_what_lies_between(unseen: Run, data: Path) -> None:

@@ -115,7 +115,7 @@ def replaced(table: Path, old: str, new: str) -> None:
     ("change", "arguments", "message"),
     [
         (None, {"ids": "vall"}, "no column 'vall'; did you mean val"),
-        (None, {"ood": "sketch,"}, "--ood takes names separated by commas"),
+        (None, {"ood": "sketch,"}, "--ood takes values separated by commas"),
         (None, {"ids": "val,val"}, "'val' is named twice"),
         (("m3,b,", "m3,b,x"), {}, "of model 'm3' in column 'val' is not a number"),
         (("m3,b,", "m3,b,9"), {}, "of model 'm3' in column 'val' is not an accuracy from 0 to 100"),
@@ -127,7 +127,7 @@ def replaced(table: Path, old: str, new: str) -> None:
             {"more": ["--fit-on", "model in {m1, m2, m3}"]},
             "needs at least 4 models",
         ),
-        (None, {"more": ["--sizes", "val"]}, "--sizes takes name=number pairs separated by commas"),
+        (None, {"more": ["--sizes", "val"]}, "--sizes takes name=number pairs, not 'val'"),
         (None, {"more": ["--sizes", "val=many"]}, "'many' is not a number of images for 'val'"),
         (None, {"more": ["--sizes", f"val={'9' * 5000}"]}, "is not a number of images for 'val'"),
         (None, {"more": ["--sizes", "val=10,val=20"]}, "--sizes has 'val' twice"),

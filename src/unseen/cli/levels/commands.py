@@ -58,9 +58,7 @@ def build(
     levels: Annotated[int | None, typer.Option(help="Number of levels.")] = None,
     size: Annotated[int | None, typer.Option(help="Concepts per level.")] = None,
     min_images: Annotated[int | None, typer.Option(help="Minimum number of images per concept.")] = None,
-    exclude_subtree: Annotated[
-        list[str] | None, typer.Option(help="Exclude this concept and its descendants; may be repeated.")
-    ] = None,
+    exclude_subtree: Annotated[list[str] | None, typer.Option(help="Exclude this concept and its descendants.")] = None,
     leaves: Annotated[
         str | None,
         one_of(
@@ -87,9 +85,7 @@ def build(
             help="Gaps between levels: equal with the last level at the end of the ranking, equal, or none.",
         ),
     ] = None,
-    explain: Annotated[
-        list[str] | None, typer.Option(help="Explain why this concept is included or excluded; may be repeated.")
-    ] = None,
+    explain: Annotated[list[str] | None, typer.Option(help="Explain why this concept is included or excluded.")] = None,
     out: OutOption = None,
     plot: Annotated[Path | None, typer.Option(help="Also plot the ranking: .png, .svg, .pdf or .html.")] = None,
     as_json: Json = False,

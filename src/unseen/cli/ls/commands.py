@@ -10,7 +10,6 @@ from unseen.cli.loading import load_backbones
 from unseen.cli.ls.backbones import catalogue_rows, show, source_rows
 from unseen.cli.ls.own_facts import own_metric_facts, own_probe_facts
 from unseen.cli.modes import refuse_options
-from unseen.cli.moved import Tree
 from unseen.cli.options import CheckpointOption, LayerOption, NormalizeOption, PoolOption, SizeOption, WeightsOption
 from unseen.cli.output import Json, note, print_json, print_rows, print_table
 from unseen.errors import UserError
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="List backbones, data sets, probes, metrics, protocols and other names that commands accept.",
     no_args_is_help=True,
-    cls=Tree,
 )
 
 LOADING = ("pool", "layer", "size", "checkpoint", "weights", "normalize")
@@ -120,53 +118,26 @@ def shift_sets(
     root: Annotated[Path | None, typer.Argument(help="Folder of test sets, to see which of them it contains.")] = None,
     test_set: Annotated[
         list[str] | None,
-        typer.Option(help="Check your own test set instead (see unseen shifts run --test-set); may be repeated."),
+        typer.Option(help="Check your own test set instead (see unseen shifts run --test-set)."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Also list each corruption and severity of ImageNet-C.")] = False,
     as_json: Json = False,
 ) -> None:
     """List the test sets of the shift study, with their folders and how to get them."""
-    from unseen.images.shift_sets.registry import SHIFT_SETS
+    from unseen.cli.ls.shift_sets import published_rows, show_own_sets
 
     if test_set:
-        _own_sets(test_set, as_json=as_json)
+        show_own_sets(test_set, as_json=as_json)
         return
-    rows = []
-    for found in SHIFT_SETS.values():
-        if found.name.startswith("imagenet-c.") and not every:
-            continue
-        place = found.find(root) if root else None
-        where = str(place[1]) if place else " or ".join(layout.folder for layout in found.layouts)
-        state = ("✓" if place else "–",) if root else ()
-        rows.append((*state, found.name, found.classes, f"{found.images:,}", where, found.get, found.licence))
-    columns = [*(["found"] if root else []), "test set", "classes", "images", "folder", "how to get it", "licence"]
+    columns, rows, notices = published_rows(root, every=every)
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
-        return
-    print_table("Test sets", columns, rows, right=["classes", "images"])
-    if not every:
-        note("ImageNet-C has one test set per corruption and severity (imagenet-c.fog.3_on-disk); --all lists them.")
-
-
-def _own_sets(places: Sequence[str], *, as_json: bool) -> None:
-    """Print the contents of the user's own test sets, and notices on missing files."""
-    from collections import Counter
-
-    from unseen.images.shift_sets.own import open_own, refuse_same_names
-    from unseen.images.shift_sets.registry import SHIFT_SETS
-
-    opened = [open_own(place, partial=True) for place in places]
-    refuse_same_names(opened, SHIFT_SETS)
-    rows = []
-    for each in opened:
-        counts = Counter(entry.label for entry in each.manifest.entries).values()
-        role = "OOD" if each.shift_set.shifted else "ID"
-        numbers = (len(counts), len(each.manifest), min(counts), max(counts))
-        rows.append((each.shift_set.name, role, *(f"{number:,}" for number in numbers)))
-    columns = ("test set", "role", "classes", "images", "fewest per class", "most per class")
-    print_rows(columns, rows, as_json=as_json)
-    for sentence in (sentence for each in opened for sentence in each.notes):
+    else:
+        print_table("Test sets", columns, rows, right=["classes", "images", "images here"])
+    for sentence in notices:
         note(sentence)
+    if not (every or as_json):
+        note("ImageNet-C has one test set per corruption and severity (imagenet-c.fog.3_on-disk); --all lists them.")
 
 
 @app.command()

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unseen.cli.choices import split_commas
 from unseen.cli.output import track
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from unseen.studies.tasks.opened import Asked
 
 MARKS = {"complete": "✓", "partial": "!", "missing": "–"}
@@ -65,14 +66,8 @@ def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]
     return columns, rows
 
 
-def dataset_names(text: str | None) -> "list[Asked]":
-    """The data sets of `cifar10,dtd,birds.toml`, own ones opened; none without a text."""
-    from unseen.images.datasets.registry import DATASETS
+def dataset_names(words: "Sequence[str] | None") -> "list[Asked]":
+    """The data sets of `["cifar10", "birds.toml"]`, own ones opened; none for None."""
     from unseen.studies.tasks.opened import asked_datasets
 
-    if text is None:
-        return []
-    words = [word for word in split_commas("--datasets", text) if word]
-    if not words:
-        raise UserError(f"--datasets takes names separated by commas ({', '.join(DATASETS)}), or your own data sets")
-    return asked_datasets(words, track)
+    return asked_datasets(words, track) if words is not None else []

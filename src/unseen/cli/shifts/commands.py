@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.moved import Tree
 from unseen.cli.options import ExportOption
 from unseen.cli.output import console, note, print_table
 from unseen.cli.running import REPORT, write_export
@@ -29,7 +28,7 @@ from unseen.cli.shifts.options import (
 )
 from unseen.cli.shifts.results import print_study
 
-app = typer.Typer(help="Measure effective robustness to distribution shifts.", no_args_is_help=True, cls=Tree)
+app = typer.Typer(help="Measure effective robustness to distribution shifts.", no_args_is_help=True)
 app.command("run")(models.evaluate)
 
 
@@ -42,13 +41,13 @@ def _group() -> None:
 def fit(
     table: TableArgument,
     out: Annotated[Path, typer.Option(help="Folder for fit.json, models.csv, groups.csv and report.html.")],
-    id_: Annotated[str, typer.Option("--id", help="ID test sets: columns, separated by commas.")] = "",
-    ood: Annotated[str, typer.Option(help="OOD test sets: columns, separated by commas.")] = "",
+    id_: Annotated[list[str] | None, typer.Option("--id", help="ID test sets: columns.")] = None,
+    ood: Annotated[list[str] | None, typer.Option(help="OOD test sets: columns.")] = None,
     id_for: IdForOption = None,
     group: Annotated[str | None, typer.Option(help="Column that groups models, for means per group.")] = None,
     fit_on: FitOnOption = "",
-    sizes: SizesOption = "",
-    min_id: MinIdOption = "",
+    sizes: SizesOption = None,
+    min_id: MinIdOption = None,
     model: ModelOption = "model",
     unit: UnitOption = "detect",
     scale: ScaleOption = "logit",
@@ -68,11 +67,13 @@ def fit(
     from unseen.studies.shifts.notes import notes
     from unseen.studies.shifts.study import ShiftSettings, study_shifts
 
-    checked = read_shift_table(table, id_, ood, model=model, unit=unit, fit_on=fit_on, group=group, id_for=id_for or ())
+    checked = read_shift_table(
+        table, id_ or (), ood or (), model=model, unit=unit, fit_on=fit_on, group=group, id_for=id_for or ()
+    )
     settings = ShiftSettings(
         method=choose_method(scale, loss),
-        minimum=choose_minimum(min_id, checked.all_id_columns),
-        sizes=choose_sizes(sizes, checked.test_sets),
+        minimum=choose_minimum(min_id or (), checked.all_id_columns),
+        sizes=choose_sizes(sizes or (), checked.test_sets),
         resamples=resamples,
         seed=seed,
     )
@@ -81,7 +82,7 @@ def fit(
     print_study(study)
     for panel in page.panels[:MOST_NAMED]:
         console().print(extremes(panel))
-    told = [f"Accuracies were read as {checked.unit}.", *other_classes(sizes, checked), *notes(study)]
+    told = [f"Accuracies were read as {checked.unit}.", *other_classes(sizes or (), checked), *notes(study)]
     for sentence in (*told, f"Report: {out / REPORT}"):
         note(sentence)
     if export:
@@ -91,11 +92,11 @@ def fit(
 @app.command()
 def pairs(
     table: TableArgument,
-    id_: Annotated[str, typer.Option("--id", help="ID test sets to choose from: columns, separated by commas.")],
+    id_: Annotated[list[str], typer.Option("--id", help="ID test sets to choose from: columns.")],
     ood: Annotated[str, typer.Option(help="OOD test set to predict: a column.")],
     fit_on: FitOnOption = "",
-    sizes: SizesOption = "",
-    min_id: MinIdOption = "",
+    sizes: SizesOption = None,
+    min_id: MinIdOption = None,
     model: ModelOption = "model",
     unit: UnitOption = "detect",
     scale: ScaleOption = "logit",
@@ -109,11 +110,11 @@ def pairs(
     from unseen.studies.shifts.pairs import rank_pairs
     from unseen.studies.shifts.study import ShiftSettings
 
-    checked = read_shift_table(table, id_, ood, model=model, unit=unit, fit_on=fit_on)
+    checked = read_shift_table(table, id_, [ood], model=model, unit=unit, fit_on=fit_on)
     settings = ShiftSettings(
         method=choose_method(scale, loss),
-        minimum=choose_minimum(min_id, checked.id_sets),
-        sizes=choose_sizes(sizes, checked.test_sets),
+        minimum=choose_minimum(min_id or (), checked.id_sets),
+        sizes=choose_sizes(sizes or (), checked.test_sets),
     )
     found = rank_pairs(checked, settings)
     columns = ["ID test sets", "R²", "MAE", "leave-one-out MAE"]

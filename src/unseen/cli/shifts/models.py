@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.choices import split_names
 from unseen.cli.extract import decoders
 from unseen.cli.option_groups import MachineOptions, settings_of_options
 from unseen.cli.options import (
@@ -26,7 +25,6 @@ from unseen.cli.options import (
 from unseen.cli.output import Json, console, note, print_json, print_table
 from unseen.cli.shifts.results import print_accuracies, write_run_page
 from unseen.cli.watching import CommandWatch
-from unseen.errors import UserError
 from unseen.own_code import told_before
 
 MappingOption = Annotated[
@@ -40,7 +38,7 @@ TestSetOption = Annotated[
     list[str] | None,
     typer.Option(
         help="Your own test set: a folder with one subfolder per class, a CSV or Parquet file of images and labels, "
-        "the output of unseen shifts captions, or a TOML file. May be repeated."
+        "the output of unseen shifts captions, or a TOML file."
     ),
 ]
 
@@ -54,9 +52,7 @@ def evaluate(
         Path | None, typer.Option(help="Folder that contains published test sets (unseen ls shift-sets).")
     ] = None,
     test_set: TestSetOption = None,
-    backbone: Annotated[
-        list[str] | None, typer.Option(help="Backbone id, such as timm:resnet50; may be repeated.")
-    ] = None,
+    backbone: Annotated[list[str] | None, typer.Option(help="Backbone id, such as timm:resnet50.")] = None,
     models: Annotated[
         Path | None,
         typer.Option(
@@ -68,16 +64,16 @@ def evaluate(
         bool, typer.Option("--allow-code", help="Allow --models to execute Python files and torch.hub folders.")
     ] = False,
     only: Annotated[
-        str | None,
-        typer.Option(help="Test sets of --sets to use, separated by commas; * matches anything. Default: all."),
+        list[str] | None,
+        typer.Option(help="Test sets of --sets to use; * matches anything. Default: all."),
     ] = None,
     classes: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            help="Classes to score on, separated by commas: own (those of each test set), shared (those in all test "
-            "sets), the name of a test set, or a class list (imagenet-r, a file)."
+            help="Classes to score on: own (those of each test set, the default), shared (those in all test sets), the "
+            "name of a test set, or a class list (imagenet-r, a file)."
         ),
-    ] = "own",
+    ] = None,
     mapping: MappingOption = None,
     head: Annotated[
         str,
@@ -124,13 +120,13 @@ def evaluate(
         told_before(plan.backbone, note)
     request = ShiftRequest(
         plans,
-        open_sets(sets, split_names("--only", only) if only else (), test_set or (), partial=partial),
+        open_sets(sets, only or (), test_set or (), partial=partial),
         settings,
-        split_names("--classes", classes),
+        classes or ["own"],
         choose_mapping(mapping).of if mapping else None,
     )
     means = MachineOptions(devices, executor, ray_address).means(workers or None, every_gpu=device is None)
-    watch = CommandWatch(means)
+    watch = CommandWatch(means, share)
     if dry_run:
         watch.planned(plan_study(request, out, means=means))
         return
@@ -168,14 +164,12 @@ def interpolate(
     zero: Annotated[Path, typer.Argument(help="Checkpoint of the zero-shot classifier.")],
     fine: Annotated[Path, typer.Argument(help="Checkpoint of the fine-tuned classifier.")],
     out: Annotated[Path, typer.Option(help="Folder for the interpolated checkpoints.")],
-    alphas: Annotated[str, typer.Option(help="Weights α of the fine-tuned checkpoint, separated by commas.")] = "0.5",
+    alphas: Annotated[
+        list[float] | None, typer.Option(help="Weights α of the fine-tuned checkpoint. Default: 0.5.")
+    ] = None,
 ) -> None:
     """Interpolate two checkpoints (WiSE-FT): (1 − α) × zero-shot + α × fine-tuned."""
     from unseen.backbones.wise_ft import write_interpolations
 
-    try:
-        shares = [float(word) for word in split_names("--alphas", alphas)]
-    except ValueError:
-        raise UserError(f"--alphas takes numbers from 0 to 1, separated by commas, not '{alphas}'") from None
-    for file in write_interpolations(zero, fine, shares, out):
+    for file in write_interpolations(zero, fine, alphas or [0.5], out):
         console().print(str(file))

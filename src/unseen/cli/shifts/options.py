@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.choices import choose, one_of, split_commas, split_names
+from unseen.cli.choices import choose, one_of, split_names
 from unseen.errors import UserError
 from unseen.words import whole_number
 
@@ -25,7 +25,7 @@ TableArgument = Annotated[
 ]
 IdForOption = Annotated[
     list[str] | None,
-    typer.Option(help="ID test sets for one OOD test set, instead of --id: ood=id1,id2. May be repeated."),
+    typer.Option(help="ID test sets for one OOD test set, instead of --id: ood=id1,id2."),
 ]
 FitOnOption = Annotated[
     str,
@@ -34,11 +34,12 @@ FitOnOption = Annotated[
     ),
 ]
 SizesOption = Annotated[
-    str,
+    list[str] | None,
     typer.Option(help="Number of images per test set: val=50000,a=7500, or the columns.csv of unseen shifts run."),
 ]
 MinIdOption = Annotated[
-    str, typer.Option(help="Minimum ID accuracy of the models of the fit, in the unit of the table: 5, or val=5.")
+    list[str] | None,
+    typer.Option(help="Minimum ID accuracy of the models of the fit, in the unit of the table: 5, or val=5."),
 ]
 ModelOption = Annotated[str, typer.Option(help="Column of model names.")]
 UnitOption = Annotated[
@@ -56,8 +57,8 @@ LossOption = Annotated[str, one_of("squares", "huber", help="Loss of the fit; hu
 
 def read_shift_table(
     path: Path,
-    id_: str,
-    ood: str,
+    id_: Sequence[str],
+    ood: Sequence[str],
     *,
     model: str,
     unit: str,
@@ -71,12 +72,11 @@ def read_shift_table(
     word = choose("--unit", unit, ("percent", "fraction", "detect"))
     known: Unit | None = None if word == "detect" else "percent" if word == "percent" else "fraction"
     rows = read_accuracies(path)
-    id_sets, ood_sets = (
-        _columns(option, text, rows.columns) if text else [] for option, text in (("--id", id_), ("--ood", ood))
-    )
+    for option, names in (("--id", id_), ("--ood", ood)):
+        _refuse_split_column(option, names, rows.columns)
     own = _own_id_sets(id_for, rows.columns)
-    oods = [*ood_sets, *(name for name in own if name not in ood_sets)]
-    return shift_table(rows, id_sets, oods, id_for=own, model=model, group=group, fit_on=fit_on or None, unit=known)
+    oods = [*ood, *(name for name in own if name not in ood)]
+    return shift_table(rows, id_, oods, id_for=own, model=model, group=group, fit_on=fit_on or None, unit=known)
 
 
 def _own_id_sets(texts: Sequence[str], columns: Collection[str]) -> dict[str, list[str]]:
@@ -92,19 +92,19 @@ def _own_id_sets(texts: Sequence[str], columns: Collection[str]) -> dict[str, li
             raise UserError(f"--id-for takes OOD=ID,ID: an OOD test set and its ID test sets, not '{text}'")
         if ood in found:
             raise UserError(f"--id-for has '{ood}' twice")
-        found[ood] = _columns("--id-for", ids, columns)
+        found[ood] = split_names("--id-for", ids)
+        _refuse_split_column("--id-for", found[ood], columns)
     return found
 
 
-def _columns(option: str, text: str, columns: Collection[str]) -> list[str]:
-    """The columns that an option names; an unquoted name with a comma gives a hint."""
-    names = split_names(option, text)
-    whole = next((name for name in columns if "," in name and name in text), None)
-    if whole is not None and whole not in names and any(name not in columns for name in names):
+def _refuse_split_column(option: str, names: Sequence[str], columns: Collection[str]) -> None:
+    """Refuse the parts of a column whose name has a comma and was not in double quotes."""
+    unknown = {name for name in names if name not in columns}
+    whole = next((name for name in columns if unknown & {part.strip() for part in name.split(",")}), None)
+    if whole is not None:
         raise UserError(
             f"{option}: put '{whole}' in double quotes, because its name contains a comma: {option} '\"{whole}\"'"
         )
-    return names
 
 
 def choose_method(scale: str, loss: str) -> "Method":
@@ -118,17 +118,17 @@ def choose_method(scale: str, loss: str) -> "Method":
     )
 
 
-def choose_sizes(text: str, names: Sequence[str]) -> dict[str, int]:
-    """Images of test sets, from `val=50000,…` or from a CSV file with the columns column and images.
+def choose_sizes(texts: Sequence[str], names: Sequence[str]) -> dict[str, int]:
+    """Images of test sets, from `val=50000` and so on, or from a CSV file with the columns column and images.
 
     Args:
         names: the test sets of the study; others in a file are ignored.
     """
-    if not text.endswith(".csv"):
-        return {name: _whole(name, size) for name, size in _pairs("--sizes", text)}
+    path = _sizes_file(texts)
+    if path is None:
+        return {name: _whole(name, size) for name, size in _pairs("--sizes", texts)}
     from unseen.files import read_table
 
-    path = Path(text)
     known = {row["column"]: row["images"] for _, row in read_table(path, ("column", "images"))}
     # Version 0.1 wrote 0 images for columns without scores.
     found = {name: _whole(name, known[name]) for name in names if known.get(name, "0") != "0"}
@@ -137,13 +137,19 @@ def choose_sizes(text: str, names: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def other_classes(sizes: str, table: "ShiftTable") -> list[str]:
+def _sizes_file(texts: Sequence[str]) -> Path | None:
+    """The only value of --sizes, if it is a CSV file."""
+    return Path(texts[0]) if len(texts) == 1 and texts[0].endswith(".csv") else None
+
+
+def other_classes(sizes: Sequence[str], table: "ShiftTable") -> list[str]:
     """Sentences on ID columns that were scored on other classes than their OOD column, if a columns.csv is given."""
-    if not sizes.endswith(".csv"):
+    path = _sizes_file(sizes)
+    if path is None:
         return []
     from unseen.files import read_table
 
-    rows = read_table(Path(sizes), ("column",), ("classes_sha256",))
+    rows = read_table(path, ("column",), ("classes_sha256",))
     classes = {row["column"]: row["classes_sha256"] for _, row in rows if row["classes_sha256"]}
     return [
         f"{name} was scored on other classes than {ood}; fit {ood} on a column with the same classes (--id-for)."
@@ -153,24 +159,25 @@ def other_classes(sizes: str, table: "ShiftTable") -> list[str]:
     ]
 
 
-def choose_minimum(text: str, id_sets: Sequence[str]) -> dict[str, float]:
+def choose_minimum(texts: Sequence[str], id_sets: Sequence[str]) -> dict[str, float]:
     """Minimum accuracies: `5` applies to every ID set, `val=5` to one."""
-    pairs = _pairs("--min-id", text) if "=" in text else [(name, text) for name in id_sets if text]
+    single = len(texts) == 1 and "=" not in texts[0]
+    pairs = [(name, texts[0]) for name in id_sets] if single else _pairs("--min-id", texts)
     try:
         found = {name: float(value) for name, value in pairs}
     except ValueError:
-        found = {text: nan}
+        found = {"": nan}
     if not all(map(isfinite, found.values())):
-        raise UserError(f"--min-id takes a number, or name=number pairs separated by commas, not '{text}'")
+        raise UserError(f"--min-id takes a number, or name=number pairs, not '{','.join(texts)}'")
     return found
 
 
-def _pairs(option: str, text: str) -> list[tuple[str, str]]:
+def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     pairs = []
-    for part in split_commas(option, text) if text else []:
-        name, sign, value = part.rpartition("=")
+    for text in texts:
+        name, sign, value = text.rpartition("=")
         if not sign or not name.strip():
-            raise UserError(f"{option} takes name=number pairs separated by commas, not '{part}'")
+            raise UserError(f"{option} takes name=number pairs, not '{text}'")
         pairs.append((name.strip(), value.strip()))
     twice = next((name for name, count in Counter(name for name, _ in pairs).items() if count > 1), None)
     if twice is not None:

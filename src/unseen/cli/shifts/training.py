@@ -5,13 +5,11 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.choices import split_names
 from unseen.cli.extract import decoders
 from unseen.cli.option_groups import MachineOptions
 from unseen.cli.options import DevicesOption, DryRunOption, ExecutorOption, RayAddressOption, WeightsOption
 from unseen.cli.output import note
 from unseen.cli.watching import CommandWatch
-from unseen.errors import UserError
 
 DataOption = Annotated[
     list[str],
@@ -26,7 +24,7 @@ WithoutOption = Annotated[
 ]
 ApartOption = Annotated[
     list[str] | None,
-    typer.Option("--test-set", help="Test set that must not share images with the training set; may be repeated."),
+    typer.Option("--test-set", help="Test set that must not share images with the training set."),
 ]
 ClassesOption = Annotated[
     str | None,
@@ -47,22 +45,18 @@ def pool(
     data: DataOption,
     network: Annotated[
         list[str],
-        typer.Option(
-            help="Architecture of timm, torchvision or open_clip: timm:resnet18, openclip:RN50; may be repeated."
-        ),
+        typer.Option(help="Architecture of timm, torchvision or open_clip, such as timm:resnet18 or openclip:RN50."),
     ],
     out: Annotated[
         Path, typer.Option(help="Folder for checkpoints and models.csv, the input of unseen shifts run --models.")
     ],
     ratios: Annotated[
-        str,
-        typer.Option(
-            help="Fractions of the images to train on, separated by commas.",
-            show_default="0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1",
-        ),
-    ] = "0.05,0.1,0.2,0.3,0.4,0.5,1",
+        list[float] | None,
+        typer.Option(help="Fractions of the images to train on. Default: 0.05, 0.1, 0.2, 0.3, 0.4, 0.5 and 1."),
+    ] = None,
     shares: Annotated[
-        str | None, typer.Option(help="Mixing ratios λ, the fraction of the first set. Default: those of the paper.")
+        list[float] | None,
+        typer.Option(help="Mixing ratios λ, the fraction of the first set. Default: those of the paper."),
     ] = None,
     classes: ClassesOption = None,
     without: WithoutOption = None,
@@ -93,6 +87,7 @@ def pool(
     If it is interrupted, the same command resumes.
     """
     from unseen.images.shift_sets.own import open_own
+    from unseen.studies.shifts.model_pool import RATIOS
     from unseen.studies.shifts.pool import PoolRequest, train_pool
     from unseen.studies.shifts.pool_networks import kind_of_network
     from unseen.studies.shifts.recipes import SHARES, choose_recipe
@@ -102,14 +97,13 @@ def pool(
     held_out = read_held_out(without or ())
     sets = [open_training_set(place, captions="clip" in kinds, without=held_out) for place in data]
     refuse_tested(sets, [open_own(place) for place in test_set or ()])
-    given = None if shares is None else _numbers("--shares", shares)
     request = PoolRequest(
         sets,
         network,
         {kind: choose_recipe(kind, epochs=epochs, steps=steps, batch=batch, rate=rate, decay=decay) for kind in kinds},
-        {kind: SHARES[kind] if given is None else given for kind in kinds},
+        {kind: shares or SHARES[kind] for kind in kinds},
         class_names_of(sets, classes),
-        ratios=_numbers("--ratios", ratios),
+        ratios=ratios or (*RATIOS, 1.0),
         size=size,
         seed=seed,
         sentence=sentence,
@@ -139,8 +133,8 @@ def finetune(
         str, typer.Option(help="Prompt templates of the zero-shot head: openai, simple, photo, plain, or a file.")
     ] = "openai",
     rates: Annotated[
-        str, typer.Option(help="Learning rates, separated by commas; one training for each.")
-    ] = "3e-5,1e-4",
+        list[float] | None, typer.Option(help="Learning rates; one training for each. Default: 3e-5 and 1e-4.")
+    ] = None,
     steps: Annotated[int, typer.Option(min=1, help="Steps of each training.")] = 50_000,
     batch: Annotated[int, typer.Option(min=1, help="Batch size.")] = 512,
     without: WithoutOption = None,
@@ -169,7 +163,7 @@ def finetune(
     )
     training = open_training_set(data, without=read_held_out(without or ()))
     refuse_tested([training], [open_own(place) for place in test_set or ()])
-    request = FinetuneRequest(plan, training, _numbers("--rates", rates), steps, batch, seed, decoders(workers))
+    request = FinetuneRequest(plan, training, rates or [3e-5, 1e-4], steps, batch, seed, decoders(workers))
     means = MachineOptions(devices, executor, ray_address).means(workers or None, every_gpu=True)
     watch = CommandWatch(means)
     if dry_run:
@@ -180,10 +174,3 @@ def finetune(
         f"Wrote {table}. To interpolate: "
         f"unseen shifts interpolate {out / 'zero-shot.safetensors'} {out}/rate-….safetensors"
     )
-
-
-def _numbers(option: str, text: str) -> list[float]:
-    try:
-        return [float(word) for word in split_names(option, text)] if text else []
-    except ValueError:
-        raise UserError(f"{option} takes numbers separated by commas, not '{text}'") from None

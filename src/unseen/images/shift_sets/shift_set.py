@@ -8,6 +8,7 @@ from typing import Any, Literal
 from unseen.errors import UserError
 from unseen.images.datasets.dataset import Layout
 from unseen.images.datasets.listing import ALL, Listing
+from unseen.images.datasets.open_dataset import State
 from unseen.images.manifest import Manifest
 from unseen.images.source import Entry, ImageSource
 
@@ -75,12 +76,31 @@ def open_set(shift_set: ShiftSet, root: Path, *, partial: bool = False) -> OpenS
         partial: use an incomplete copy.
     """
     listing = _list(shift_set, root)
-    entries = [Entry(row.id, row.label) for row in listing.rows if row.part == shift_set.part]
-    if not partial:
-        _refuse_incomplete(shift_set, entries, listing)
+    entries = _entries(shift_set, listing)
+    if not partial and (gap := _gap(shift_set, entries, listing)):  # accuracies of others are of complete copies
+        raise UserError(f"{gap}; to get it: {shift_set.get}, or score what is there (partial)")
     if not entries:
         raise UserError(f"{shift_set.name}: no images of it; to get them: {shift_set.get}")
     return OpenSet(shift_set, listing.open(), Manifest(entries, [shift_set.split] * len(entries)))
+
+
+def examine_set(shift_set: ShiftSet, root: Path) -> State:
+    """What a folder has of a test set; its images are only counted."""
+    located = shift_set.find(root)
+    if located is None:
+        return State("missing", None, 0, "")
+    entries: list[Entry] = []
+    try:
+        listing = _list(shift_set, root)
+        entries = _entries(shift_set, listing)
+        fault = _gap(shift_set, entries, listing)
+    except UserError as error:
+        fault = str(error)
+    return State("partial" if fault else "complete", located[1], len(entries), fault)
+
+
+def _entries(shift_set: ShiftSet, listing: Listing) -> list[Entry]:
+    return [Entry(row.id, row.label) for row in listing.rows if row.part == shift_set.part]
 
 
 def _list(shift_set: ShiftSet, root: Path) -> Listing:
@@ -95,12 +115,12 @@ def _list(shift_set: ShiftSet, root: Path) -> Listing:
     return layout.read(place)
 
 
-def _refuse_incomplete(shift_set: ShiftSet, entries: Sequence[Entry], listing: Listing) -> None:
-    """Refuse an incomplete copy: its accuracy is not comparable with reported accuracies."""
+def _gap(shift_set: ShiftSet, entries: Sequence[Entry], listing: Listing) -> str:
+    """What a copy lacks; empty if it is complete."""
     classes = len({entry.label for entry in entries})
-    if listing.missing or (len(entries), classes) != (shift_set.images, shift_set.classes):
-        raise UserError(
-            f"{shift_set.name}: {len(entries):,} images of {classes:,} classes, where a complete copy has "
-            f"{shift_set.images:,} of {shift_set.classes:,}; to get it: {shift_set.get}, or score what is there "
-            "(partial)"
-        )
+    if not listing.missing and (len(entries), classes) == (shift_set.images, shift_set.classes):
+        return ""
+    return (
+        f"{shift_set.name}: {len(entries):,} images of {classes:,} classes, where a complete copy has "
+        f"{shift_set.images:,} of {shift_set.classes:,}"
+    )

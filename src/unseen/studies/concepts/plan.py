@@ -1,7 +1,7 @@
 """The plan of a concept study: its work, and estimates of time, disk space and memory."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
@@ -17,6 +17,7 @@ from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.own import OwnProbe
 from unseen.probes.protocol import LogisticProtocol
+from unseen.runs.parts import WHOLE
 from unseen.studies.concepts.features import SIDES
 from unseen.studies.concepts.variants import PLAIN
 from unseen.studies.own_code import NO_CODE, OwnCode
@@ -63,7 +64,7 @@ class DomainCost:
     """The cost of a domain for all backbones: images by split, images with existing features, and bytes.
 
     Attributes:
-        bytes, missing: bytes of all features of the domain, and of those still to be written.
+        bytes, missing: bytes of all features of the domain, and of those that this part of the work has yet to write.
     """
 
     name: str
@@ -84,12 +85,15 @@ def extraction_costs(
     for domain in domains:
         rows = sum(domain.rows.values())
         left = domain_remaining(domain, backbones, folder, settings)
+        of_all = left
+        if settings.part != WHOLE:
+            of_all = domain_remaining(domain, backbones, folder, replace(settings, part=WHOLE))
         size, missing = (
             sum(feature_bytes(n, each.spec.dimension, settings) for n, each in zip(of, backbones, strict=True))
             for of in ([rows] * len(backbones), left)
         )
         images = domain.rows["train"], domain.rows["test"]
-        costs.append(DomainCost(domain.name, len(domain.concepts), *images, rows - max(left), size, missing))
+        costs.append(DomainCost(domain.name, len(domain.concepts), *images, rows - max(of_all), size, missing))
         if max(left):
             speed = speed or seconds_per_image(domain.sides["train"][0], backbones, settings)
             seconds += extraction_seconds(speed, left, settings, gpus)

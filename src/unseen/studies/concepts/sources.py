@@ -132,7 +132,8 @@ class ImageFeatures:
         refuse_other_run(out, study_setup(asked, expected, self.splits))
         costs, seconds = extraction_costs(self.domains, self.backbones, out / FEATURES, self.settings, means.places)
         disk = sum(cost.missing for cost in costs)
-        pairs = expected_pairs(self.domains, self.backbones) if disk else self.features(asked, out, Silent()).pairs
+        done = all(cost.done == cost.train + cost.test for cost in costs)  # other parts may lack theirs
+        pairs = self.features(asked, out, Silent()).pairs if done else expected_pairs(self.domains, self.backbones)
         parts: list[dict[str, Cell]] = [
             {
                 "domain": cost.name,

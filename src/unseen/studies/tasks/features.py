@@ -184,7 +184,8 @@ def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict
         if len(backbones) > 1:
             raise UserError(f"{folder}: features of one backbone, but {' and '.join(backbones)} are requested")
         return {next(iter(backbones), OWN): own}
-    stores = [entry for entry in sorted(folder.iterdir()) if (entry / MANIFEST).is_file()]
+    entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    stores = [entry for entry in entries if (entry / MANIFEST).is_file()]
     found: dict[str, dict[str, Path]] = {}
     for store in stores:
         made = Place(store, read_about(store))

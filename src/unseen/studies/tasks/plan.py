@@ -1,11 +1,11 @@
 """The plan of the task study: its work, and estimates of time and disk space."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from unseen.backbones.backbone import Backbone
+from unseen.backbones.backbone import Backbone, Spec
 from unseen.device import on_gpu
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
@@ -18,6 +18,7 @@ from unseen.probes.own_task import OwnProbeTaskJob, own_task_jobs
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
 from unseen.runs.own_metric import task_metric_jobs
+from unseen.runs.parts import WHOLE
 from unseen.runs.results import missing
 from unseen.runs.task_work import TaskJob
 from unseen.studies.own_code import NO_CODE, OwnCode
@@ -44,7 +45,7 @@ class DatasetPlan:
     Attributes:
         features: features by backbone, in order; with hashes and paths if all of them exist.
         done: share of the images with existing features.
-        bytes, seconds: bytes still to be written, and estimated seconds of the extraction.
+        bytes, seconds: bytes that this part of the work has yet to write, and estimated seconds of the extraction.
     """
 
     features: Sequence[TaskFeatures]
@@ -80,12 +81,11 @@ def plan_dataset(
     """The features of a data set, and the cost of those that are missing in `folder`."""
     kind, images, place = kind_of(opened.dataset), len(opened.manifest), folder / opened.dataset.name
     specs, settings = [backbone.spec for backbone in backbones], kind.settings(settings)
-    parts = [
-        remaining_rows(opened.source, opened.manifest, split, specs, place, settings)
-        for split in splits_of(opened.dataset)
-    ]
-    left, seconds = [sum(of) for of in zip(*parts, strict=True)], 0.0
-    if not max(left) and (there := features_in(place, opened.dataset, [backbone.label for backbone in backbones])):
+    left = of_all = _remaining(opened, specs, place, settings)
+    if settings.part != WHOLE:  # which may have none left when other parts have
+        of_all = _remaining(opened, specs, place, replace(settings, part=WHOLE))
+    seconds = 0.0
+    if not max(of_all) and (there := features_in(place, opened.dataset, [backbone.label for backbone in backbones])):
         return DatasetPlan(there, 1.0, 0, 0.0)
     if max(left):
         seconds = extraction_seconds(seconds_per_image(opened.source, backbones, settings), left, settings, gpus)
@@ -93,7 +93,16 @@ def plan_dataset(
     size = sum(
         feature_bytes(rows, each.vectors * each.dimension, settings) for each, rows in zip(features, left, strict=True)
     )
-    return DatasetPlan(features, 1 - max(left) / images, size, seconds)
+    return DatasetPlan(features, 1 - max(of_all) / images, size, seconds)
+
+
+def _remaining(opened: OpenDataset, specs: Sequence[Spec], place: Path, settings: Settings) -> list[int]:
+    """Number of images of a data set without features, by backbone."""
+    parts = [
+        remaining_rows(opened.source, opened.manifest, split, specs, place, settings)
+        for split in splits_of(opened.dataset)
+    ]
+    return [sum(of) for of in zip(*parts, strict=True)]
 
 
 def without_result(jobs: Sequence[TaskJob], folder: Path) -> list[TaskJob]:

@@ -1,0 +1,95 @@
+"""The classes of all commands: how they read lists and options that are given twice, and show flags in help.
+
+Every option does one of three things, for all commands alike:
+
+- A list of names or numbers may be repeated, and its values are split at commas; double quotes protect a comma.
+- A list in `WHOLE` may be repeated, and its values are never split: they are paths, or have commas of their own.
+- Any other option is given once; a second value would silently replace the first, so it is refused.
+"""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand, TyperGroup
+
+from unseen.cli.choices import split_names
+from unseen.cli.moved import refuse_old_name
+from unseen.errors import UserError
+
+if TYPE_CHECKING:
+    from typer import Context
+
+WHOLE = frozenset({"--data", "--id-for", "--metric", "--test-set", "--where", "--without"})
+"""Lists whose values are never split."""
+SPLIT_HELP = "Several: repeat it, or separate them by commas."
+WHOLE_HELP = "Several: repeat it; values are never split at commas."
+VALUES = {"--extended": "all", "--patches": "all"}
+"""Option that may be given without a value → its value then."""
+
+
+class _PlainFlags:
+    """Help shows flags without a type: newer versions of Typer print `--dry-run <bool>`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class Group(_PlainFlags, TyperGroup):
+    """A group of commands that knows the new names of renamed commands."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names; an old name is a user's error."""
+        refuse_old_name(ctx, args[0])
+        return super().resolve_command(ctx, args)
+
+
+class Command(_PlainFlags, TyperCommand):
+    """A command whose options are lists or are given once."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        params: list[Any] = self.params
+        for param in params:
+            if getattr(param, "multiple", False):
+                whole = param.opts[0] in WHOLE
+                param.help = f"{param.help} {WHOLE_HELP if whole else SPLIT_HELP}"
+                param.metavar = param.metavar or ("<value>" if whole else "<value>,...")
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:  # type: ignore[override]
+        """Fill in the value of an option that may lack it, if the next word is another option, or there is none."""
+        given: list[str] = []
+        for word, after in zip(args, [*args[1:], "--"], strict=False):
+            given.append(word)
+            if word in VALUES and after.startswith("-"):
+                given.append(VALUES[word])
+        return super().parse_args(ctx, given)
+
+    def make_parser(self, ctx: Any) -> Any:
+        """A parser that splits lists and refuses other options that are given twice."""
+        parser: Any = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_lists(args: list[str]) -> Any:
+            values, rest, order = parse(args=args)
+            if not ctx.resilient_parsing and not any(param.is_eager for param in order):  # completion; --help
+                for param, times in Counter(order).items():
+                    if param.param_type_name == "option":
+                        values[param.name] = _read(param, values[param.name], times)
+            return values, rest, order
+
+        parser.parse_args = parse_lists
+        return parser
+
+
+def _read(param: Any, value: Any, times: int) -> Any:
+    """The value of an option: the parts of all values of a list."""
+    option = param.opts[0]
+    if not param.multiple:
+        if times > 1:
+            raise UserError(f"{option} was given {times} times; give it once")
+        return value
+    return value if option in WHOLE else [part for text in value for part in split_names(option, text)]
