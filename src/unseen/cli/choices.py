@@ -36,18 +36,13 @@ def choose(what: str, value: str, words: Sequence[Word]) -> Word:
 
 
 def split_names(option: str, text: str) -> list[str]:
-    """The names given for an option, separated by commas; a name with a comma is in double quotes."""
-    names = split_commas(option, text)
-    if not all(names):
-        raise UserError(f"{option} takes values separated by commas, not '{text}'")
-    return names
-
-
-def split_commas(option: str, text: str) -> list[str]:
-    """The parts of a text between commas, as in a line of CSV: commas within double quotes do not count."""
+    """The values between the commas of a text, as in a line of CSV: commas within double quotes do not count."""
     if text.count('"') % 2:
         raise UserError(f"{option} has a double quote that is not closed: '{text}'")
     try:
-        return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""])]
+        names = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""])]
     except csv.Error:
         raise UserError(f"{option} is not one line of text: '{text[:40]}'") from None
+    if not all(names):
+        raise UserError(f"{option} takes values separated by commas, not '{text}'")
+    return names

@@ -47,9 +47,10 @@ def load_backbones(
         raise UserError("--checkpoint is for a single backbone; for several, use --backbone timm:resnet50@FILE")
     if labels and len(labels) != len(names):
         numbers = f"{counted(len(labels), 'name')}, {counted(len(names), 'backbone')}"
-        raise UserError(f"give --name once per --backbone: {numbers}")
+        hint = "; put a name that contains a comma in double quotes" if len(labels) > len(names) else ""
+        raise UserError(f"give one --name per --backbone: {numbers}{hint}")
     if normalise and len(normalise) not in {1, len(names)}:
-        raise UserError(f"give --normalize once, or once per --backbone: {len(normalise)} for {len(names)} backbones")
+        raise UserError(f"give one --normalize, or one per --backbone: {len(normalise)} for {len(names)} backbones")
     called = list(labels) if labels else [default_label(name) for name in names]
     clash = next((label for label in called if called.count(label) > 1), None)
     if clash is not None:

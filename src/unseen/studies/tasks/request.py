@@ -176,7 +176,7 @@ def top1_shares(backbones: Sequence[str], percents: Sequence[float]) -> dict[str
     """ImageNet accuracy of each backbone between 0 and 1, from percents in the same order; empty if none are given."""
     if percents and len(percents) != len(backbones):
         raise UserError(
-            f"--imagenet-top1 must be given once per --backbone: {counted(len(percents), 'number')} for "
+            f"--imagenet-top1 takes one number per --backbone: {counted(len(percents), 'number')} for "
             f"{counted(len(backbones), 'backbone')}"
         )
     wrong = next((percent for percent in percents if not 1 < percent < 100), None)
