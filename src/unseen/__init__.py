@@ -6,7 +6,9 @@ Example:
     >>> unseen.probe(X_train, y_train, X_test, y_test, probe="knn").summary()
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from unseen.extras import naming_extras
@@ -67,8 +69,8 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"probes", "report"}:
-        return import_module(f"unseen.{name}")
+    if name == "probes":
+        return import_module("unseen.probes")
     if name in _WHERE:
         with naming_extras():
             return getattr(import_module(f"unseen.api.{_WHERE[name]}"), name)
@@ -77,3 +79,20 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Package(ModuleType):
+    """Keeps `unseen.report` the function: importing the sub-package of that name would put the module in its place."""
+
+    @property
+    def report(self) -> Any:
+        from unseen.report.of_runs import report
+
+        return report
+
+    @report.setter
+    def report(self, package: ModuleType) -> None:
+        """Called by the import of the sub-package, which remains in `sys.modules`."""
+
+
+sys.modules[__name__].__class__ = _Package

@@ -14,7 +14,6 @@ from run_folders import write_concept_run
 
 import unseen
 from unseen.errors import UserError
-from unseen.report.of_runs import report
 from unseen.runs.data import Backbone
 
 BACKBONE = """
@@ -51,7 +50,7 @@ def test_everything_public_is_documented() -> None:
         if name not in {"__version__", "probes"}:
             found = getattr(unseen, name)
             assert callable(found)
-            documented = (report if name == "report" else found).__doc__ or ""
+            documented = found.__doc__ or ""
             assert all(part in documented for part in ("Args:", "Example:")), name
     with pytest.raises(AttributeError, match="nothing"):
         _ = unseen.nothing
@@ -125,8 +124,9 @@ def test_the_example_is_real_and_the_callers_own() -> None:
     assert len(set(y_train)) == len(set(y_test)) == 45
     X_train[:] = 0
     assert unseen.example("l5", backbone="pixels").X_train.any()
+    assert np.array_equal(unseen.example("L5", backbone="Pixels").X_test, X_test)
     with pytest.raises(UserError, match="l5"):
-        unseen.example("l6")  # type: ignore[arg-type]
+        unseen.example("l6")
 
 
 def test_features_of_a_data_set(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_study_of_features(tmp_path: Path) -> None:
             unseen.concepts(**options | wrong, levels=tmp_path / "levels.csv")  # type: ignore[arg-type]
 
 
-def test_pages_of_runs(tmp_path: Path) -> None:
+def test_pages_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backbones = [Backbone("mine", "yours"), Backbone("other", "yours")]
     concepts = write_concept_run(tmp_path / "concepts", backbones, lambda name, _, seed: 0.5 + 0.01 * seed)
     page = unseen.report(concepts, tmp_path / "page.html")
@@ -239,6 +239,22 @@ def test_pages_of_runs(tmp_path: Path) -> None:
     assert "axes" in pages[1]
     with pytest.raises(UserError, match="no runs"):
         unseen.report([], tmp_path / "none.html")
+    alone = unseen.report([], tmp_path / "papers.html", published=True).read_text()
+    assert "SwAV" in alone
+    one = unseen.report(tasks, tmp_path / "axes.html", axes=True).read_text()
+    assert "axes" in one
+    opened = list[str]()
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    unseen.report(concepts, tmp_path / "page.html", open=True)
+    assert opened == [(tmp_path / "page.html").as_uri()]
+    for wrong, message in (
+        ({"compare": ("mine", "other"), "published": True}, "published"),
+        ({"shots": 8}, "compare"),
+        ({"out": tmp_path / "page.pdf"}, r"\.html"),
+    ):
+        with pytest.raises(UserError, match=message):
+            unseen.report(**{"runs": concepts, "out": tmp_path / "never.html"} | wrong)  # type: ignore[arg-type]
+    assert not (tmp_path / "never.html").exists()
 
 
 def test_names_are_escaped_in_notebooks() -> None:

@@ -1,7 +1,7 @@
 """`unseen.concepts`: the study of concept generalization, on images or on extracted features."""
 
 from collections.abc import Sequence
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -136,7 +136,7 @@ def concepts(
         raise UserError("give images or features, not both")
     with bars(show=progress) as watch:
         chosen = choose_levels(
-            levels if isinstance(levels, Levels) else str(levels), vectors=_path(vectors), seen=seen,
+            levels if isinstance(levels, Levels) else fspath(levels), vectors=_path(vectors), seen=seen,
             images=_path(images), tell=watch.tell,
         )  # fmt: skip
         further, own = chosen_code(probe, metric, watch.tell)
@@ -155,7 +155,7 @@ def concepts(
             )
             loaded = loaded_backbones(backbone, settings.device, published=preprocessing == "published")
             places = ImagePlaces(
-                None if images is None else str(images), _path(imagenet_1k), _path(truth), _path(splits), variant,
+                None if images is None else fspath(images), _path(imagenet_1k), _path(truth), _path(splits), variant,
                 on_missing,
             )  # fmt: skip
             request = request_of_images(asked, chosen, places, loaded, settings, watch)

@@ -1,5 +1,6 @@
 """`unseen.example`: real features to try things on."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, get_args
 
@@ -23,7 +24,7 @@ class Example(NamedTuple):
 
 
 @naming_extras()
-def example(domain: Domain = "l5", *, backbone: BackboneName = "supervised") -> Example:
+def example(domain: Domain | str = "l5", *, backbone: BackboneName | str = "supervised") -> Example:
     """Features of the drawings that ship with the package, from one of the demo's small backbones.
 
     The first call for a domain and a backbone extracts the features, which takes a few seconds; they are then kept in
@@ -31,7 +32,7 @@ def example(domain: Domain = "l5", *, backbone: BackboneName = "supervised") -> 
 
     Args:
         domain: "seen", 45 of the 100 concepts that the backbones were trained on, or "l1" to "l5", 45 unseen concepts
-            each, from the most to the least similar to the seen ones.
+            each, from the most to the least similar to the seen ones. Upper case ("L5") is accepted.
         backbone: "supervised", "mixup" and "simclr" are small networks trained in different ways, "untrained" is the
             same network without training, and "pixels" uses the pixels themselves.
 
@@ -44,15 +45,18 @@ def example(domain: Domain = "l5", *, backbone: BackboneName = "supervised") -> 
         >>> X_train.shape, str(y_train[0])
         ((3600, 256), 'frog')
     """
-    for argument, value, known in (
-        ("domain", domain, get_args(Domain)),
-        ("backbone", backbone, get_args(BackboneName)),
-    ):
-        if value not in known:
-            hint = did_you_mean(value, known) or f"; choose from {', '.join(known)}"
-            raise UserError(f"the drawings have no {argument} '{value}'{hint}")
-    X_train, y_train, X_test, y_test = _features(domain, backbone)
+    X_train, y_train, X_test, y_test = _features(
+        _one_of("domain", domain, get_args(Domain)), _one_of("backbone", backbone, get_args(BackboneName))
+    )
     return Example(X_train.copy(), y_train.copy(), X_test.copy(), y_test.copy())
+
+
+def _one_of(argument: str, value: str, known: Sequence[str]) -> str:
+    """The known word that was given, in upper or lower case."""
+    if value.lower() not in known:
+        hint = did_you_mean(value.lower(), known) or f"; choose from {', '.join(known)}"
+        raise UserError(f"the drawings have no {argument} '{value}'{hint}")
+    return value.lower()
 
 
 @lru_cache(maxsize=12)

@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
+from unseen.api.backbones import loaded_backbones
 from unseen.api.progress import bars
 from unseen.extras import naming_extras
 
@@ -25,7 +26,7 @@ def load_backbone(
     pool: "Pool | None" = None,
     layer: str | None = None,
     size: int | None = None,
-    checkpoint: str | Path | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     weights: Literal["pretrained", "random"] = "pretrained",
     normalize: str | None = None,
     patches: bool | int = False,
@@ -73,7 +74,7 @@ def load_backbone(
 @overload
 def open_dataset(
     name: "str | PathLike[str]",
-    root: str | Path | None = None,
+    root: str | PathLike[str] | None = None,
     *,
     dense: Literal[False] = False,
     seed: int = 0,
@@ -84,7 +85,7 @@ def open_dataset(
 @overload
 def open_dataset(
     name: "str | PathLike[str]",
-    root: str | Path | None = None,
+    root: str | PathLike[str] | None = None,
     *,
     dense: Literal[True],
     seed: int = 0,
@@ -95,7 +96,7 @@ def open_dataset(
 @naming_extras()
 def open_dataset(
     name: "str | PathLike[str]",
-    root: str | Path | None = None,
+    root: str | PathLike[str] | None = None,
     *,
     dense: bool = False,
     seed: int = 0,
@@ -141,9 +142,9 @@ def open_dataset(
 
 @overload
 def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an int
-    net: "Backbone",
-    data: "OpenDataset | OpenDenseDataset | str | Path",
-    out: str | Path,
+    net: "Backbone | str",
+    data: "OpenDataset | OpenDenseDataset | str | PathLike[str]",
+    out: str | PathLike[str],
     *,
     patches: Literal[False] = False,
     device: str | None = None,
@@ -164,9 +165,9 @@ def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an
 
 @overload
 def extract(
-    net: "Backbone",
-    data: "OpenDataset | OpenDenseDataset | str | Path",
-    out: str | Path,
+    net: "Backbone | str",
+    data: "OpenDataset | OpenDenseDataset | str | PathLike[str]",
+    out: str | PathLike[str],
     *,
     patches: bool | int,
     device: str | None = None,
@@ -187,9 +188,9 @@ def extract(
 
 @naming_extras()
 def extract(
-    net: "Backbone",
-    data: "OpenDataset | OpenDenseDataset | str | Path",
-    out: str | Path,
+    net: "Backbone | str",
+    data: "OpenDataset | OpenDenseDataset | str | PathLike[str]",
+    out: str | PathLike[str],
     *,
     patches: bool | int = False,
     device: str | None = None,
@@ -209,9 +210,9 @@ def extract(
     """Extract the features of images into a folder; features that are already in it are read instead.
 
     Args:
-        net: a backbone loaded with `unseen.load_backbone`.
-        data: a data set opened with `unseen.open_dataset`, or images as for `unseen extract --images`, such as a
-            folder with one folder per class; all its images then form one split, "all".
+        net: the id of a backbone, or a backbone loaded with `unseen.load_backbone`.
+        data: a data set opened with `unseen.open_dataset`; the path of your own data (a folder with `train` and `test`,
+            or a TOML file); or images, such as a folder with one folder per class, which then form one split, "all".
         out: folder that the features are written to.
         patches: extract one vector per position of the last layer instead of one per image, stored in 16 bits. Images
             are resized to a square without cropping. A number keeps that many positions, the same in every image. A
@@ -238,7 +239,7 @@ def extract(
         one image.
 
     Example:
-        >>> features = unseen.extract(net, data, out="features/")
+        >>> features = unseen.extract("timm:resnet50.a1_in1k", "photos", out="features/")
         >>> features["train"].X.shape
     """
     from unseen.backbones.load import with_patches
@@ -259,21 +260,33 @@ def extract(
     settings = extraction_settings(
         device, precision, batch, workers, on_error, fast=fast, exif=exif, decode=decode, part=share
     )
-    net = with_patches(net, patches) if patches else net
-    spatial = isinstance(net.spec, PatchSpec)
-    settings = patch_settings(settings, [net]) if spatial else settings
-    if isinstance(data, OpenDataset | OpenDenseDataset):
-        source, manifest, name = data.source, data.manifest, data.dataset.name
+    [backbone] = loaded_backbones(net, settings.device, published=False) if isinstance(net, str) else [net]
+    backbone = with_patches(backbone, patches) if patches else backbone
+    spatial = isinstance(backbone.spec, PatchSpec)
+    settings = patch_settings(settings, [backbone]) if spatial else settings
+    opened = data if isinstance(data, OpenDataset | OpenDenseDataset) else _own_data(Path(data))
+    if isinstance(opened, Path):
+        source = open_images(opened)
+        manifest, name = whole(source, "all"), opened.name
     else:
-        source = open_images(data)
-        manifest, name = whole(source, "all"), Path(data).name
+        source, manifest, name = opened.source, opened.manifest, opened.dataset.name
     stores = dict[str, Path]()
     with bars(show=progress) as watch:
         splits = [*dict.fromkeys(manifest.splits)]
         passes = [Pass(source, manifest, split, Path(out), partial(watch.extracting, name, split)) for split in splits]
-        for split, [store] in zip(splits, extract_passes(means, passes, [net], settings), strict=True):
+        for split, [store] in zip(splits, extract_passes(means, passes, [backbone], settings), strict=True):
             if (store / MANIFEST).is_file():
                 stores[split] = store
     if spatial:
         return {split: read_patches(store) for split, store in stores.items()}
     return {split: read_store(store) for split, store in stores.items()}
+
+
+def _own_data(place: Path) -> "OpenDataset | Path":
+    """The data set of a TOML file or of a folder with training and test images; otherwise the place of images."""
+    from unseen.images.own.description import SUFFIX, describe
+    from unseen.images.own.survey import open_own_dataset
+
+    if place.suffix.lower() == SUFFIX or ((place / "train").is_dir() and (place / "test").is_dir()):
+        return open_own_dataset(describe(place))
+    return place

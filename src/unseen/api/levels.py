@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -78,7 +79,7 @@ class ConceptLevels(Levels):
         return table_html(f"Levels {self.name}", rows.reset_index())
 
 
-def levels(name: str | Path) -> ConceptLevels:
+def levels(name: str | PathLike[str]) -> ConceptLevels:
     """Load concept levels by name, or from a CSV file.
 
     Args:
@@ -96,12 +97,12 @@ def levels(name: str | Path) -> ConceptLevels:
 
 
 def build_levels(
-    seen: str | Sequence[str],
+    seen: str | PathLike[str] | Sequence[str],
     *,
     levels: int = 5,
     size: int = 200,
-    universe: str | Sequence[str] | None = None,
-    taxonomy: str | Path | None = None,
+    universe: str | PathLike[str] | Sequence[str] | None = None,
+    taxonomy: str | PathLike[str] | None = None,
     measure: str = "lin",
     lcs: LcsRule = "depth",
     counts: Mapping[str, int] | None = None,
@@ -163,11 +164,11 @@ def build_levels(
     if min_images > 0 and counts is None:
         raise UserError(f"min_images={min_images} needs the number of images per concept; give counts")
     full = wordnet().taxonomy if taxonomy is None else read_taxonomy(Path(taxonomy))
-    where = "WordNet 3.0" if taxonomy is None else str(taxonomy)
+    where = "WordNet 3.0" if taxonomy is None else fspath(taxonomy)
 
-    def ids(concepts: str | Sequence[str]) -> tuple[str, ...]:
-        if isinstance(concepts, str):
-            return concept_set(concepts, full)
+    def ids(concepts: str | PathLike[str] | Sequence[str]) -> tuple[str, ...]:
+        if isinstance(concepts, str | PathLike):
+            return concept_set(fspath(concepts), full)
         given = tuple(dict.fromkeys(concept_of_word(key, full) for key in concepts))
         full.index(given, where)
         return given
@@ -175,7 +176,7 @@ def build_levels(
     out = [exclude_subtrees] if isinstance(exclude_subtrees, str) else exclude_subtrees
     chosen, trained = universe or ("imagenet-21k" if taxonomy is None else "taxonomy"), ids(seen)
     recipe = Recipe(
-        name, chosen if isinstance(chosen, str) else "given", seen if isinstance(seen, str) else "given",
+        name, _set_name(chosen), _set_name(seen),
         min_images=min_images, exclude_subtrees=ids(out), leaves=leaves, measure=measure, lcs=lcs,
         ties=ties, levels=levels, size=size, spread=spread,
     )  # fmt: skip
@@ -227,6 +228,10 @@ def similarity(
         if wnid not in taxonomy.position:
             raise UserError(f"{wnid} is not an ImageNet-21K concept or an ancestor of one; use over='wordnet'")
     return of_pair(Space(taxonomy, lcs=lcs), pair[0], pair[1], measure)
+
+
+def _set_name(concepts: str | PathLike[str] | Sequence[str]) -> str:
+    return fspath(concepts) if isinstance(concepts, str | PathLike) else "given"
 
 
 def _check(argument: str, value: str, known: Sequence[str]) -> None:

@@ -1,10 +1,10 @@
 """The result of a study in Python: a run on disk."""
 
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unseen.errors import UserError
 from unseen.notebook import table_html
 from unseen.words import counted
 
@@ -21,6 +21,9 @@ class Run:
     """A run on disk. Every method reads its folder again, and a run can be passed wherever a path is expected."""
 
     folder: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))
 
     def __fspath__(self) -> str:
         return str(self.folder)
@@ -44,20 +47,23 @@ class Run:
 
         return summarise(self.scores())
 
-    def compare(self, first: str, second: str, *, shots: int | str = "all") -> "pd.DataFrame":
-        """Compare two backbones of the run on the same test images, with a significance test for each domain.
+    def compare(
+        self, first: str, second: str, *, other: "Run | str | PathLike[str] | None" = None, shots: int | str = "all"
+    ) -> "pd.DataFrame":
+        """Compare two backbones on the same test images, with a significance test for each domain.
 
         Args:
             first, second: names of backbones; differences are the first minus the second.
+            other: another run, or its folder, that `second` is in. Runs on other test images are refused.
             shots: one number, or "all".
         """
-        from unseen.runs.shots import shots_in_python
-        from unseen.studies.concepts.comparison import compare_backbones, comparison_table
+        from unseen.runs.shots import one_number_of_shots
+        from unseen.studies.concepts.comparison import compare_backbones, compare_runs, comparison_table
 
-        numbers = shots_in_python(shots)
-        if len(numbers) > 1:
-            raise UserError(f"shots must be one number or 'all', not {shots!r}; compare one number of shots at a time")
-        return comparison_table(compare_backbones([self.folder], first, second, shots=numbers[0]))
+        number = one_number_of_shots(shots)
+        if other is None:
+            return comparison_table(compare_backbones([self.folder], first, second, shots=number))
+        return comparison_table(compare_runs((self.folder, first), (Path(other), second), shots=number))
 
     def plan(self) -> "Plan":
         """The finished and missing jobs of the run, one row per backbone, domain and probe."""
@@ -65,11 +71,19 @@ class Run:
 
         return plan_of_run(self.folder)
 
-    def report(self, out: str | Path) -> Path:
-        """Write the report of the run as an HTML page and return its path."""
+    def report(
+        self,
+        out: str | PathLike[str],
+        *,
+        compare: tuple[str, str] | None = None,
+        shots: int | str = "all",
+        export: str | PathLike[str] | None = None,
+        open: bool = False,  # noqa: A002  (as in `unseen.report`)
+    ) -> Path:
+        """Write the report of the run as an HTML page and return its path; see `unseen.report` for the arguments."""
         from unseen.report.of_runs import report
 
-        return report(self.folder, out)
+        return report(self.folder, out, compare=compare, shots=shots, export=export, open=open)
 
     def figures(self) -> "dict[str, Figure]":
         """The figures of the report by name, as `unseen report --export` names their files.
@@ -81,7 +95,7 @@ class Run:
 
         return page_figures(report_on([self.folder]).page)
 
-    def export(self, out: str | Path) -> Path:
+    def export(self, out: str | PathLike[str]) -> Path:
         """Write the scores and their provenance as a results file (.json) to share with others, and return its path.
 
         `unseen.check` and `unseen.leaderboard` accept such files.

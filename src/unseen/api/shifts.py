@@ -171,12 +171,12 @@ def shifts(
     sets: str | PathLike[str] | None = None,
     test_sets: "str | PathLike[str] | OwnSet | Sequence[str | PathLike[str] | OwnSet]" = (),
     only: str | Sequence[str] | None = None,
-    classes: str | Sequence[str] = "own",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] = "own",
     mapping: str | PathLike[str] | Mapping[str, str] | None = None,
-    head: str = "own",
+    head: str | PathLike[str] = "own",
     checkpoint: str | PathLike[str] | None = None,
-    outputs: str = "imagenet-1k",
-    templates: str = "openai",
+    outputs: str | PathLike[str] = "imagenet-1k",
+    templates: str | PathLike[str] = "openai",
     weights: Literal["pretrained", "random"] = "pretrained",
     allow_code: bool = False,
     partial: bool = False,
@@ -245,8 +245,12 @@ def shifts(
     from unseen.studies.study import plan_study, run_study
 
     state = None if checkpoint is None else Path(checkpoint)
-    common = ModelPlan("", "", head=head, checkpoint=state, classes=outputs, templates=templates, weights=weights)
-    wanted, scopes = ([names] if isinstance(names, str) else list(names or ()) for names in (only, classes))
+    common = ModelPlan(
+        "", "", head=fspath(head), checkpoint=state, classes=fspath(outputs), templates=fspath(templates),
+        weights=weights,
+    )  # fmt: skip
+    wanted = [only] if isinstance(only, str) else list(only or ())
+    scopes = [fspath(name) for name in ([classes] if isinstance(classes, str | PathLike) else classes)]
     folder = Path(out)
     own = [test_sets] if isinstance(test_sets, str | PathLike | OwnSet) else list(test_sets)
     request = ShiftRequest(

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Self
 
@@ -40,13 +41,14 @@ class Manifest:
             digest.update(("\t".join(row) + "\n").encode())
         return digest.hexdigest()
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | PathLike[str]) -> None:
         """Write a CSV file with the columns id, class, split."""
-        write_table(path, COLUMNS, self._rows())
+        write_table(Path(path), COLUMNS, self._rows())
 
     @classmethod
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: str | PathLike[str]) -> Self:
         """Read a CSV file; an image that occurs twice is an error."""
+        path = Path(path)
         entries: list[Entry] = []
         splits: list[str] = []
         seen: set[str] = set()

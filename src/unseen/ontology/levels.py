@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Self
 
@@ -88,13 +89,14 @@ class Levels:
         """The concept ids of a level in sorted order: the order of class labels."""
         return tuple(sorted(concept.wnid for concept in self[level]))
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | PathLike[str]) -> None:
         """Write a CSV file with the columns level,rank,wnid,name,similarity,nearest,images."""
-        write_table(path, COLUMNS, (_row(concept) for concept in self.concepts))
+        write_table(Path(path), COLUMNS, (_row(concept) for concept in self.concepts))
 
     @classmethod
-    def read(cls, path: Path, name: str | None = None) -> Self:
+    def read(cls, path: str | PathLike[str], name: str | None = None) -> Self:
         """Read such a CSV file; a concept that occurs twice in a level, or a cell of the wrong type, is an error."""
+        path = Path(path)
         concepts: dict[tuple[int, str], Concept] = {}
         for line, row in read_table(path, COLUMNS[:4], COLUMNS[4:]):
             try:
@@ -134,14 +136,14 @@ SHIPPED = ("cog-v2", "cog-v1")
 PAIRS_AT_ONCE = 10_000_000
 
 
-def load_levels(name: str | Path) -> Levels:
+def load_levels(name: str | PathLike[str]) -> Levels:
     """Levels that ship with the package (`cog-v2`, `cog-v1`), or those in a CSV file."""
-    if str(name) in SHIPPED:
-        return _shipped(str(name))
+    if fspath(name) in SHIPPED:
+        return _shipped(fspath(name))
     path = Path(name)
     if not path.suffix and not path.exists():
-        hint = did_you_mean(str(name), SHIPPED) or f"; there are {', '.join(SHIPPED)}, or give a CSV file"
-        raise UserError(f"no levels '{name}'{hint}")
+        hint = did_you_mean(str(path), SHIPPED) or f"; there are {', '.join(SHIPPED)}, or give a CSV file"
+        raise UserError(f"no levels '{path}'{hint}")
     return Levels.read(path)
 
 

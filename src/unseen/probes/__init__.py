@@ -33,4 +33,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from unseen.probes.by_name import all_probes
 
-    return sorted([*globals(), *BASES, *(probe.__name__ for probe in all_probes().values())])
+    return sorted([*BASES, *(probe.__name__ for probe in all_probes().values())])

@@ -1,20 +1,5 @@
-"""The pages of results. The package is also the function `unseen.report(runs, "page.html")`."""
+"""The pages of results.
 
-import sys
-from collections.abc import Sequence
-from os import PathLike
-from pathlib import Path
-from types import ModuleType
-
-
-class _CallablePackage(ModuleType):
-    """Keeps `unseen.report` callable after the package of the same name is imported, as every page does."""
-
-    def __call__(self, runs: str | PathLike[str] | Sequence[str | PathLike[str]], out: str | PathLike[str]) -> Path:
-        """See `unseen.report.of_runs.report`."""
-        from unseen.report.of_runs import report
-
-        return report(runs, out)
-
-
-sys.modules[__name__].__class__ = _CallablePackage
+`unseen.report` is the function of that name (`unseen.report.of_runs`), not this package: import from its modules
+(`from unseen.report.of_runs import report_on`).
+"""

@@ -1,5 +1,6 @@
 """`unseen.report` and `unseen report`: the page of any runs."""
 
+import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -32,33 +33,63 @@ def report(
     runs: str | PathLike[str] | Sequence[str | PathLike[str]],
     out: str | PathLike[str],
     *,
+    compare: tuple[str, str] | None = None,
+    shots: int | str = "all",
+    published: bool = False,
+    axes: bool = False,
     id: str | Sequence[str] = (),  # noqa: A002  (what the field calls it)
     ood: str | Sequence[str] = (),
+    export: str | PathLike[str] | None = None,
+    open: bool = False,  # noqa: A002  (the name of the option)
 ) -> Path:
     """Write the page of one or several runs.
 
     Several runs of one study are compared; runs of different studies share the page across axes.
 
     Args:
-        runs: folders of runs, or runs returned by `unseen.concepts`, `tasks` and `shifts`.
+        runs: folders of runs, or runs returned by `unseen.concepts`, `tasks` and `shifts`; may be empty with
+            `published`.
         out: the HTML file to write.
+        compare: names of two backbones to compare on the same test images, with intervals and p-values.
+        shots: training images per concept of this comparison: a number, or "all".
+        published: make the page across axes with the published models.
+        axes: make the page across axes even for runs of one study.
         id, ood: only for runs of shifts, the columns for the fit of effective robustness; by default derived from the
             test sets and their classes.
+        export: folder to write all tables of the page to, as CSV and LaTeX, and all figures, as SVG and PNG.
+        open: open the page in a browser.
 
     Returns:
         The path of the page.
 
     Example:
-        >>> unseen.report(["resnet50-run", "mine-run"], "page.html")
+        >>> unseen.report(["resnet50-run", "mine-run"], "page.html", compare=("resnet50", "mine"))
     """
+    from unseen.report.core.export import export_page
     from unseen.report.core.render import write_page
+    from unseen.runs.shots import one_number_of_shots
 
     folders = [Path(run) for run in ([runs] if isinstance(runs, str | PathLike) else runs)]
-    if not folders:
+    page = Path(out)
+    if not folders and not published:
         raise UserError("no runs to report on; give the folder of at least one run")
+    if compare is not None and (published or axes or not folders):
+        raise UserError("two backbones are compared within their runs: give the runs, and leave out published and axes")
+    if compare is None and shots != "all":
+        raise UserError("shots is the number of shots of a comparison; give compare too, or leave it out")
+    if page.suffix != ".html":
+        raise UserError(f"{page}: a page is a file that ends in .html")
     id_sets, ood_sets = ([names] if isinstance(names, str) else list(names) for names in (id, ood))
-    write_page(report_on(folders, id_sets=id_sets, ood_sets=ood_sets).page, Path(out))
-    return Path(out)
+    found = report_on(
+        folders, published=published, axes=axes, compare=compare, shots=one_number_of_shots(shots), id_sets=id_sets,
+        ood_sets=ood_sets,
+    )  # fmt: skip
+    write_page(found.page, page)
+    if export is not None:
+        export_page(found.page, Path(export))
+    if open:
+        webbrowser.open(page.resolve().as_uri())
+    return page
 
 
 def report_on(

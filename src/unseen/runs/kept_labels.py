@@ -38,10 +38,18 @@ class KeptLabels:
     y: NDArray[np.int64]
     ids: str = ""
 
-    def same_images(self, other: "KeptLabels") -> bool:
-        """Whether everything known about two test sets agrees, image by image."""
-        known = not self.ids or not other.ids or self.ids == other.ids
-        return known and self.classes == other.classes and np.array_equal(self.y, other.y)
+    def difference(self, other: "KeptLabels") -> str:
+        """The first difference between two test sets in anything that is known of both; empty if there is none."""
+        if self.classes != other.classes:
+            only = sorted({*self.classes} ^ {*other.classes})
+            return f"the class {only[0]} is in one of them only" if only else "their classes have another order"
+        if len(self.y) != len(other.y):
+            return f"they have {len(self.y):,} and {len(other.y):,} images"
+        if not np.array_equal(self.y, other.y):
+            place = int(np.flatnonzero(self.y != other.y)[0])
+            one, two = (self.classes[labels[place]] for labels in (self.y, other.y))
+            return f"image {place} is of the class {one} in one of them and {two} in the other"
+        return "the names of their images differ" if self.ids and other.ids and self.ids != other.ids else ""
 
 
 def labels_place(results: Path, test: str) -> Path:

@@ -48,6 +48,14 @@ def shots_in_python(shots: Shots) -> tuple[int | None, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def one_number_of_shots(shots: Shots) -> int | None:
+    """One number of shots given in Python; None for all."""
+    numbers = shots_in_python(shots)
+    if len(numbers) > 1:
+        raise UserError(f"shots must be one number or 'all', not {shots!r}; compare one number of shots at a time")
+    return numbers[0]
+
+
 def seed_count(seeds: object) -> int:
     """Check the number of seeds; absurdly large numbers are refused before any jobs are planned."""
     number = int(seeds) if isinstance(seeds, Integral) and not isinstance(seeds, bool) else 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import unseen.report.concepts.sections as concept_sections
+from unseen.report.concepts import sections as concept_sections
 from unseen.report.core.discover import page_sections
 
 PAGES = ("concepts", "tasks", "shifts", "axes", "leaderboard")

@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 from axis_folders import write_task_run
 
+from unseen.api.run import Run
+from unseen.cli.probe import probe
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.features import Features
@@ -21,11 +23,11 @@ from unseen.report.core.latex_tables import latex_table
 from unseen.report.of_runs import report_on
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
-from unseen.runs.kept_labels import keep_labels, labels_place, read_labels
+from unseen.runs.kept_labels import KeptLabels, keep_labels, labels_place, read_labels
 from unseen.runs.record import read_results, read_run, write_run
 from unseen.runs.results import RESULTS
 from unseen.runs.setup import Extraction, ImagesUsed, LevelsUsed, SplitsUsed
-from unseen.studies.concepts.comparison import compare_backbones, comparison_table
+from unseen.studies.concepts.comparison import compare_backbones, compare_runs, comparison_table
 
 CLASSES, EACH = 6, 30
 
@@ -33,8 +35,6 @@ CLASSES, EACH = 6, 30
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Probes of clear and of blurred features of the same images, and of images in another order."""
-    from unseen.cli.probe import probe
-
     folder = tmp_path_factory.mktemp("compared")
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(CLASSES), EACH)
@@ -82,6 +82,33 @@ def test_a_pair_that_was_asked_for_is_on_the_page_once(runs: dict[str, Path], na
     [table] = [table for section in page.sections for table in section.tables if table.name == "comparison"]
     assert [row.cells[0].values for row in table.rows] == [names]
     assert "textbf" not in latex_table(table)
+
+
+def test_backbones_of_two_runs_are_compared_also_by_the_same_name(runs: dict[str, Path], tmp_path: Path) -> None:
+    expected = comparison_table(compare_backbones([runs["clear"], runs["blurred"]], "clear", "blurred"))
+    found = Run(runs["clear"]).compare("clear", "blurred", other=Run(runs["blurred"]))
+    pd.testing.assert_frame_equal(found, expected)
+    pd.testing.assert_frame_equal(Run(runs["clear"]).compare("clear", "blurred", other=str(runs["blurred"])), expected)
+    files = [runs["blurred"].parent / f"blurred-{split}.npz" for split in ("train", "test")]
+    probe(
+        *files, protocol="cog-v2-short", shots="all", seeds=2, backbone="clear", domain="blobs",
+        out=tmp_path / "renamed", workers=1,
+    )  # fmt: skip
+    same = compare_runs((runs["clear"], "clear"), (tmp_path / "renamed", "clear"))
+    pd.testing.assert_frame_equal(comparison_table(same), expected)
+    with pytest.raises(UserError, match="no results of 'blurred'"):
+        Run(runs["blurred"]).compare("blurred", "blurred", other=runs["clear"])
+    with pytest.raises(UserError, match="image 0 is of the class"):
+        Run(runs["clear"]).compare("clear", "shuffled", other=runs["shuffled"])
+
+
+def test_the_first_difference_of_test_sets_is_named() -> None:
+    labels = KeptLabels(("a", "b"), np.array([0, 1, 1]), "x")
+    assert labels.difference(KeptLabels(("a", "b"), np.array([0, 1, 1]))) == ""
+    assert "the class c" in labels.difference(KeptLabels(("a", "b", "c"), np.array([0, 1, 2])))
+    assert "3 and 2 images" in labels.difference(KeptLabels(("a", "b"), np.array([0, 1])))
+    assert "image 1 is of the class b" in labels.difference(KeptLabels(("a", "b"), np.array([0, 0, 1])))
+    assert "names" in labels.difference(replace(labels, ids="y"))
 
 
 def test_other_images_are_refused(runs: dict[str, Path]) -> None:

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,7 +100,7 @@ class Figure:
         boxes = any(series.mode == "box" for series in self.series)
         return bool(self.x_ticks) and not self.polar and not boxes and len(places) == 1
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Write the figure in the format of the file name: .png, .svg, .pdf or .html."""
         from unseen.report.core.export import save_figure
 

@@ -1,7 +1,7 @@
 """Two backbones on the same test images of each domain, from the results of runs: paired differences."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -61,6 +61,17 @@ def compare_backbones(
     return _compared(_results(folders, shots, (first, second)), first, second, shots)
 
 
+def compare_runs(first: tuple[Path, str], second: tuple[Path, str], *, shots: int | None = None) -> list[Comparison]:
+    """Compare a backbone of one run with one of another, as in `compare_backbones`; their names may be the same.
+
+    Args:
+        first, second: folder of the run, and name of the backbone.
+    """
+    of = [_of_backbone(_results([folder], shots, (name,)), name, shots) for folder, name in (first, second)]
+    called = [name if first[1] != second[1] else f"{name} of {folder}" for folder, name in (first, second)]
+    return _domain_by_domain(of[0], of[1], (called[0], called[1]))
+
+
 def compare_with_baseline(
     folders: Sequence[Path], data: RunData, besides: PairComparison | None = None
 ) -> list[PairComparison]:
@@ -97,18 +108,31 @@ def _compare_with(
 
 
 def _compared(found: Mapping[tuple[str, str], "_Of"], first: str, second: str, shots: int | None) -> list[Comparison]:
+    return _domain_by_domain(_of_backbone(found, first, shots), _of_backbone(found, second, shots), (first, second))
+
+
+def _of_backbone(found: Mapping[tuple[str, str], "_Of"], name: str, shots: int | None) -> dict[str, "_Of"]:
+    """Domain → the results of a backbone."""
     names = sorted({backbone for backbone, _ in found})
-    for name in (first, second):
-        if name not in names:
-            there = f"; there are {', '.join(names)}" if names else ", nor of any other"
-            raise UserError(
-                f"no results of '{name}' with {shots_name(shots)} shots{did_you_mean(name, names) or there}"
-            )
-    domains = [domain for backbone, domain in found if backbone == first and (second, domain) in found]
+    if name not in names:
+        there = f"; there are {', '.join(names)}" if names else ", nor of any other"
+        raise UserError(f"no results of '{name}' with {shots_name(shots)} shots{did_you_mean(name, names) or there}")
+    return {domain: of for (backbone, domain), of in found.items() if backbone == name}
+
+
+def _domain_by_domain(
+    first: Mapping[str, "_Of"], second: Mapping[str, "_Of"], called: tuple[str, str]
+) -> list[Comparison]:
+    """The differences of two backbones on every domain that both have.
+
+    Args:
+        called: their names in error messages.
+    """
+    domains = [domain for domain in first if domain in second]
     if not domains:
-        raise UserError(f"{first} and {second} have no domain in common; run both on the same one")
-    _refuse_other_protocols([found[name, domain] for name in (first, second) for domain in domains])
-    pairs = [(domain, *_paired(found[first, domain], found[second, domain], domain)) for domain in domains]
+        raise UserError(f"{called[0]} and {called[1]} have no domain in common; run both on the same one")
+    _refuse_other_protocols([of[domain] for of in (first, second) for domain in domains])
+    pairs = [(domain, *_paired(first[domain], second[domain], domain)) for domain in domains]
     corrected = holm(np.array([difference.p_value for _, _, difference in pairs]))
     return [
         Comparison(domain, seeds, difference, float(p))
@@ -187,7 +211,7 @@ def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]
 
 def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference]:
     """The number of common seeds of two backbones on a domain, and their difference over these."""
-    _refuse_other_images(domain, [*first.values(), *second.values()])
+    _refuse_other_images(domain, [[*first.values()], [*second.values()]])
     seeds = sorted(first.keys() & second.keys())
     if not seeds:
         raise UserError(f"{domain}: the two backbones were probed with other seeds; run one with those of the other")
@@ -197,19 +221,26 @@ def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference
     ]
     tested = columns[0][0][0]
     for labels, _ in (*columns[0], *columns[1]):
-        if not labels.same_images(tested):
-            raise UserError(f"{domain}: the two backbones were tested on other images; extract both from the same ones")
+        if differ := labels.difference(tested):
+            raise UserError(
+                f"{domain}: the two backbones were tested on other images ({differ}); extract both from the same ones"
+            )
     right = [np.stack([correct for _, correct in column]) for column in columns]
     return len(seeds), paired_difference(right[0], right[1], tested.y)
 
 
-def _refuse_other_images(domain: str, results: Sequence[_Found]) -> None:
+def _refuse_other_images(domain: str, backbones: Sequence[Sequence[_Found]]) -> None:
     """Refuse runs that were trained or tested on other images of a domain, as far as they record it.
 
     The weights and the preprocessing of a backbone must be the same in all its runs.
+
+    Args:
+        backbones: the results of each backbone; two may have the same name in different runs.
     """
-    for first, second in combinations({_whose(found): found for found in results}.values(), 2):
-        for each in differences(first.setup, second.setup):
+    runs = {(place, *_whose(found)): found for place, of in enumerate(backbones) for found in of}
+    for ((one, *_), first), ((other, *_), second) in combinations(runs.items(), 2):
+        setups = [found.setup if one == other else replace(found.setup, extractions={}) for found in (first, second)]
+        for each in differences(setups[0], setups[1]):
             raise UserError(
                 f"{domain}: {first.folder} and {second.folder} differ in the {each.field} ({each.first}, not "
                 f"{each.second}), so that their backbones cannot be compared; run both on the same images"

@@ -56,6 +56,10 @@ class ModelPlan:
     weights: str = "pretrained"
     size: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.checkpoint is not None:
+            object.__setattr__(self, "checkpoint", Path(self.checkpoint))
+
     @property
     def description(self) -> str:
         """How it classifies, with the prompts of a zero-shot classifier."""
