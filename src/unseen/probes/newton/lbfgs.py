@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.linalg import vector_norm
 
+from unseen.probes.newton.hessian import newton_direction
 from unseen.probes.newton.objective import Problems, loss_and_residual
 from unseen.probes.newton.preconditioner import Blocks, Diagonal, affordable, worth
 
@@ -46,10 +47,11 @@ class Minimum:
 
 @dataclass(frozen=True)
 class StopRule:
-    """When a gradient is small enough: its norm is at most  floor + targetₚ · min(1, lossₚ / small_lossₚ).
+    """When a gradient is small enough: its norm is at most  (floor + targetₚ) · min(1, lossₚ / small_lossₚ).
 
     If classes are separable, loss and gradient both tend to 0 as the weights grow: a norm that is small relative to the
-    initial one then says little, and has to be small relative to the loss.
+    initial one then says little, and has to be small relative to the loss. So does rounding, which is relative to the
+    terms of the gradient.
 
     Attributes:
         targets: (p,) norms.
@@ -64,7 +66,8 @@ class StopRule:
     def limits(self, losses: Tensor) -> Tensor:
         """(p,) norms to stop at, for the current summed losses of the problems."""
         losses = losses.double()
-        return self.floor + self.targets * torch.where(losses < self.small_losses, losses / self.small_losses, 1.0)
+        share = torch.where(losses < self.small_losses, losses / self.small_losses, 1.0)
+        return (self.floor + self.targets) * share
 
     def select(self, chosen: Tensor) -> "StopRule":
         """The rule for some of the problems."""
@@ -177,6 +180,7 @@ def minimise(
     limits: Tensor,
     patience: int,
     hard: bool = False,
+    newton: int | None = None,
     settled: Callable[[int, Tensor, Tensor], Tensor] | None = None,
 ) -> Minimum:
     """Run L-BFGS from `coefs` until each problem's gradient is small enough by the rule.
@@ -191,6 +195,7 @@ def minimise(
         norm: norm of (p, r + 1, k) gradients, as (p,), in float64.
         limits: (p,) maximum numbers of iterations.
         hard: whether to start with a block preconditioner, because similar problems took long without.
+        newton: the iteration from which steps are Newton steps (`hessian`); None for never.
         settled: called in every iteration with its number, the indices of unfinished problems and their coefficients;
             returns, (p,), which are solved well enough for the caller.
     """
@@ -238,6 +243,9 @@ def minimise(
             preconditioner = Blocks.of(problems, point.residual) or preconditioner
             memory, unit = Curvature(point.coefs), preconditioner.unit_gradient(point.gradient)
         direction = preconditioner.direction(_downhill(unit, memory))
+        if newton is not None and iteration >= newton:
+            exact, good = newton_direction(problems, point.scores, point.gradient)
+            direction = torch.where(good[:, None, None], exact, direction)
         new, stuck = _search_line(problems, point, problems.without_common_part(direction))
         after = preconditioner.unit_gradient(new.gradient)
         memory.push(preconditioner.unit_step(new.coefs - point.coefs), after - unit)

@@ -177,15 +177,24 @@ def linear_scores(features: Tensor, coefs: Tensor) -> Tensor:
 def loss_and_residual(scores: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """(p,) summed losses of (n, p, k) scores, and their (n, p, k) derivatives: probabilities minus targets.
 
-    `labels` are as in `Problems`.
+    `labels` are as in `Problems`. In float64, values near 0 are exact relative to themselves: if classes are separable
+    and the penalty is weak, losses and residuals at the optimum are far below the rounding error of 1.
     """
+    exact = scores.dtype == torch.float64
     if labels.ndim == 1:
         logs = log_softmax(scores, dim=2)
         index = labels[:, None, None].expand(-1, scores.shape[1], 1)
-        loss = -logs.gather(2, index).sum((0, 2))
+        losses = -logs.gather(2, index)
         residual = logs.exp_()
-        return loss, residual.scatter_add_(2, index, residual.new_full((1, 1, 1), -1.0).expand_as(index))
+        if exact:
+            others = residual.scatter_(2, index, 0.0).sum(2, keepdim=True)
+            losses = torch.where(others < 0.5, -(-others).log1p(), losses)
+            return losses.sum((0, 2)), residual.scatter_(2, index, -others)
+        return losses.sum((0, 2)), residual.scatter_add_(2, index, residual.new_full((1, 1, 1), -1.0).expand_as(index))
     loss = binary_cross_entropy_with_logits(scores, labels, reduction="none").sum((0, 2))
+    if exact:
+        side = 1 - 2 * labels
+        return loss, (side * scores).sigmoid_().mul_(side)
     return loss, scores.sigmoid().sub_(labels)
 
 

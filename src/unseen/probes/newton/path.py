@@ -71,10 +71,11 @@ def logistic_path(
     neighbours' in log λ (of orders 0 to 3, the one of lowest objective) and is found by L-BFGS, preconditioned in the
     eigenbasis of the features (`objective`): first in float32, at twice the speed, then in float64, where most problems
     only have their gradient confirmed. A penalty that takes long, and those after it, get a better preconditioner, if
-    32·d²·c bytes are affordable (`preconditioner`). An iteration costs 4·n·d·c flops per penalty; the
-    eigendecomposition about 4·n·d² + 10·d³ once (the smaller of n and d in place of one d). Memory: the features in
-    float64 and float32, at most 28·n·d bytes, 10 pairs of weights and 36·n·c bytes per penalty of the block, and at
-    most 2 GiB for that preconditioner.
+    32·d²·c bytes are affordable (`preconditioner`). If there are few coefficients (d·c up to about 700), such penalties
+    are solved by Newton's method (`hessian`). An iteration costs 4·n·d·c flops per penalty; the eigendecomposition
+    about 4·n·d² + 10·d³ once (the smaller of n and d in place of one d). Memory: the features in float64 and float32,
+    at most 28·n·d bytes, 10 pairs of weights and 36·n·c bytes per penalty of the block, and at most 2 GiB for that
+    preconditioner.
 
     Args:
         X: (n, d) features of any real dtype; not modified.

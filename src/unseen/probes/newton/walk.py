@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from unseen.errors import UserError
+from unseen.probes.newton.hessian import newton_after
 from unseen.probes.newton.lbfgs import Minimum, StopRule, minimise
 from unseen.probes.newton.objective import Eigenbasis, Problems, loss_and_residual, loss_gradient
 
@@ -201,19 +202,32 @@ def extrapolation_weights(positions: Sequence[float], at: float) -> list[float]:
 def solve(
     task: Task, penalties: Tensor, coefs: Tensor, *, hard: bool = False, settled: Settled | None = None
 ) -> Minimum:
-    """The optima of some penalties, one precision after the other; `hard` tells whether their neighbours were hard."""
+    """The optima of some penalties, one precision after the other; `hard` tells whether their neighbours were hard.
+
+    Newton steps need double precision: if they are worth their cost, single precision is left when they are due.
+    """
     iterations = torch.zeros(len(coefs), dtype=torch.long, device=coefs.device)
+    after: int | None = None
     for features, rule in zip(task.features, task.rules(len(penalties)), strict=True):
+        problems, limits = task.problems(features, penalties), task.max_iterations - iterations
+        double, last = features.dtype == torch.float64, features is task.features[-1]
+        if after is None:
+            after = newton_after(problems, coefs.shape[2])
+        if after is not None and not last:
+            limits = limits.clamp(max=after)
         minimum = minimise(
-            task.problems(features, penalties),
+            problems,
             coefs.to(features),
             norm=task.basis.gradient_norm,
             rule=rule,
-            limits=task.max_iterations - iterations,
+            limits=limits,
             patience=PATIENCE[features.dtype],
             hard=hard,
+            newton=after if double else None,
             settled=settled,
         )
+        if after is not None and not minimum.converged.all():
+            after = 0
         coefs, iterations, hard = minimum.coefs, iterations + minimum.iterations, hard or minimum.hard
     return replace(minimum, iterations=iterations, hard=hard)
 
