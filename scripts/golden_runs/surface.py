@@ -1,0 +1,348 @@
+"""The only file that knows the commands, file formats and Python names of `unseen`, besides the examples in `own`.
+
+When the commands change, these functions change and nothing else: a recording holds no word of a command, so that
+recordings of both versions can be compared.
+"""
+
+import csv
+import json
+import pkgutil
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+PAGE = "report.html"
+TIMES = ("device", "trial_seconds")
+"""Values of a result that are not measurements of a backbone."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, without its number of workers.
+
+    Attributes:
+        out: folder of its results, relative to the working directory.
+        plans: whether it can print its plan without running.
+        parts: whether it can be divided into parts.
+        fewest: its smallest number of workers, None if it has none to choose; with 0, images are decoded in the
+            process of the command.
+    """
+
+    words: tuple[str, ...]
+    out: str = "run"
+    plans: bool = True
+    parts: bool = True
+    fewest: int | None = 1
+
+    def whole(self, workers: int) -> tuple[str, ...]:
+        count = self.fewest if workers == 1 or self.fewest is None else workers
+        return (*self.words, *_options(out=self.out, workers=count))
+
+    def plan(self, workers: int) -> tuple[str, ...]:
+        return (*self.whole(workers), "--dry-run")
+
+    def part(self, number: int, of: int, workers: int) -> tuple[str, ...]:
+        return (*self.whole(workers), "--part", f"{number}/{of}")
+
+
+@dataclass(frozen=True)
+class Networks:
+    """Backbones of a command: their ids and names, and options that all of them share."""
+
+    ids: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    size: int | None = None
+    random: bool = True
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        weights = "random" if self.random and self.ids else None
+        return _options(backbone=self.ids, name=self.names, size=self.size, weights=weights)
+
+
+@dataclass(frozen=True)
+class ImageNet:
+    """Where the images of concepts are, and which of them to train and to test on."""
+
+    images: str
+    imagenet_1k: str | None = None
+    splits: str | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return _options(images=self.images, imagenet_1k=self.imagenet_1k, splits=self.splits)
+
+
+def concepts(
+    networks: Networks,
+    images: ImageNet | None = None,
+    *,
+    levels: str,
+    features: str | None = None,
+    regroup: bool = False,
+    balanced: bool = False,
+    domains: str | None = None,
+    shots: str = "all",
+    seeds: int = 1,
+    protocol: str = "cog-v2-short",
+    probes: str | None = None,
+    code: str | None = None,
+    metric: str | None = None,
+    out: str = "run",
+) -> Step:
+    """The concept study. `probes` are names separated by commas; `code` and `metric` are files of the user's own."""
+    chosen = _options(
+        levels=levels, features=features, regroup=regroup, variant="class-balanced" if balanced else None,
+        domains=domains, shots=shots, seeds=seeds, protocol=protocol, extended=probes, probe=code, metric=metric,
+    )  # fmt: skip
+    return Step(("concepts", *networks.words, *(images.words if images else ()), *chosen), out)
+
+
+def reference(networks: Networks, images: ImageNet, *, epochs: int, batch: int, rate: float) -> Step:
+    """Whole networks trained on the domains of a concept run, which must exist."""
+    chosen = _options(epochs=epochs, batch=batch, rate=rate)
+    return Step(("concepts", "--finetune", *networks.words, *images.words, *chosen), fewest=0)
+
+
+def splits(images: str, levels: str, out: str, *, test: int, train: int) -> tuple[str, ...]:
+    """Draw training and test images into a file."""
+    chosen = _options(images=images, levels=levels, out=out, test=test, min_train=train, max_train=train)
+    return ("levels", "splits", "build", *chosen)
+
+
+def probing(
+    train: str, test: str, *, probe: str = "logistic", shots: str | None = None, seeds: int = 1, out: str = "run"
+) -> Step:
+    """A probe on two files of features."""
+    short = probe in {"logistic", "pca"}
+    chosen = _options(probe=probe, protocol="cog-v2-short" if short else None, shots=shots, seeds=seeds)
+    return Step(
+        ("probe", train, test, *chosen), out, plans=False, parts=False, fewest=1 if probe == "logistic" else None
+    )
+
+
+def tasks(
+    networks: Networks,
+    datasets: str | None = None,
+    *,
+    features: str | None = None,
+    limit: int | None = None,
+    code: str | None = None,
+    metric: str | None = None,
+    out: str = "run",
+) -> Step:
+    """Linear probes and few-shot episodes; `limit` is the most images of a class and split."""
+    chosen = _options(datasets=datasets, features=features, limit=limit, probe=code, metric=metric)
+    return Step(("tasks", *networks.words, *chosen), out)
+
+
+def tuned(networks: Networks, datasets: str, *, trials: int, steps: int) -> Step:
+    """Whole networks trained with a grid of settings."""
+    chosen = _options(datasets=datasets, trials=trials, steps=steps)
+    return Step(("tasks", "--finetune", *networks.words, *chosen))
+
+
+def patches(networks: Networks, datasets: str) -> Step:
+    """Both probes on patch features."""
+    return Step(("tasks", "--dense", *networks.words, *_options(datasets=datasets)))
+
+
+def trained_heads(networks: Networks, datasets: str, *, steps: int, scale: float) -> Step:
+    """Detectors and dense heads trained with the network."""
+    chosen = _options(datasets=datasets, steps=steps, scale=scale)
+    return Step(("tasks", "--dense", "--finetune", *networks.words, *chosen))
+
+
+def saliency(networks: Networks, datasets: str, *, grid: str, examples: int) -> Step:
+    """Occlusion maps of single images."""
+    return Step(("tasks", "--saliency", *networks.words, *_options(datasets=datasets, grid=grid, examples=examples)))
+
+
+def inversion(networks: Networks, datasets: str, *, steps: int, examples: int, lpips: str) -> Step:
+    """Images reconstructed from features, and how near they come."""
+    chosen = _options(datasets=datasets, steps=steps, examples=examples, lpips_weights=lpips)
+    return Step(("tasks", "--invert", *networks.words, *chosen))
+
+
+def classifiers(models: str, test_sets: tuple[str, ...], *, classes: str = "own", mapping: str | None = None) -> Step:
+    """The classifiers of a table of models on test sets."""
+    chosen = _options(models=models, test_set=test_sets, classes=classes, mapping=mapping)
+    return Step(("shifts", "run", *chosen), fewest=0)
+
+
+def pool(network: str, data: tuple[str, ...], *, size: int, steps: int, batch: int, ratios: str, shares: str) -> Step:
+    """Models trained on fractions and mixtures of training sets."""
+    chosen = _options(data=data, size=size, steps=steps, batch=batch, ratios=ratios, shares=shares)
+    return Step(("shifts", "pool", *_options(network=network), *chosen), out="pool", parts=False, fewest=0)
+
+
+def zero_shot(backbone: str, data: str, *, outputs: str, templates: str, steps: int, batch: int) -> Step:
+    """A model of images and text trained from its zero-shot classifier, with two learning rates."""
+    chosen = _options(data=data, outputs=outputs, templates=templates, steps=steps, batch=batch)
+    words = ("shifts", "finetune", *_options(backbone=backbone), *chosen)
+    return Step(words, out="tuned", parts=False, fewest=0)
+
+
+def interpolated(first: str, second: str) -> Step:
+    """Weights between those of two checkpoints."""
+    return Step(("shifts", "interpolate", first, second), out="between", plans=False, parts=False, fewest=None)
+
+
+def page(out: str) -> tuple[str, ...]:
+    """Write the page of a run that has none yet."""
+    return ("report", out, "--out", f"{out}/{PAGE}")
+
+
+def published_levels() -> dict[int, tuple[str, ...]]:
+    """Level → ids of its concepts."""
+    import unseen
+
+    levels = unseen.levels("cog-v2")
+    return {number: levels.ids(number) for number in levels.numbers}
+
+
+def run(words: Sequence[str]) -> None:
+    """Run a command in this process."""
+    import torch
+
+    from unseen.cli.main import run as run_command
+
+    torch.set_num_threads(1)
+    sys.argv = ["unseen", *words]
+    run_command()
+
+
+def warm() -> None:
+    """Import everything that commands import, so that copies of this process need not."""
+    import unseen
+
+    for name in ("torch", "torchvision", "timm", "open_clip", "optuna", "pandas", "PIL.Image", "matplotlib"):
+        import_module(name)
+    for module in pkgutil.walk_packages(unseen.__path__, "unseen."):
+        if not module.name.endswith("__main__"):
+            with suppress(ImportError):  # of optional packages
+                import_module(module.name)
+
+
+@dataclass(frozen=True, order=True)
+class Score:
+    """A number that must stay as it is, to the bit."""
+
+    backbone: str
+    dataset: str
+    probe: str
+    variant: str
+    metric: str
+    shots: str
+    seed: int
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def scores(folder: Path) -> list[Score]:
+    """All scores in the folder of a run."""
+    found = [Score(each["backbone"], each["domain"], _probe(each["probe"]), each["probe"], each["metric"],
+                   each["shots"], int(each["seed"]), float(each["value"]))
+             for table in sorted(folder.glob("*-scores.csv")) for each in csv.DictReader(table.open())]  # fmt: skip
+    if (folder / "run.json").is_file():
+        from unseen.runs.record import read_run
+
+        found += [
+            Score(s.backbone, s.domain, _probe(s.probe), s.probe, s.metric, _shots(s.shots), s.seed, s.value, s.low,
+                  s.high)
+            for s in read_run(folder).scores
+        ]  # fmt: skip
+    return found
+
+
+def _probe(variant: str) -> str:
+    """The probe that a variant is of: `knn` for `knn-20`, `mlp` for `mlp-linear`."""
+    return re.sub(r"^(knn|pca)-\d+$|^(mlp)-linear$|^(.+)-extended$", r"\1\2\3", variant)
+
+
+def details(folder: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """How each result was obtained: trials, losses, hits. Key of a result → what it is the result of, and these."""
+    from unseen.runs.results import read_result
+
+    found: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for path in sorted((folder / "results").glob("*.json")):
+        result = read_result(path.parent, path.stem)
+        if result is not None:
+            values = {name: value for name, value in result.values.items() if name not in TIMES}
+            found[path.stem] = _name(result), values
+    return found
+
+
+def _name(result: Any) -> str:
+    from unseen.runs.scores import result_scores
+
+    job = result.job
+    if job["job"] == "PoolTraining":
+        parts = ["pool", job["setup"]["network"], job["setup"]["share"], job["setup"]["ratio"]]
+    elif job["job"] == "ZeroShotTraining":
+        parts = ["tuned", job["backbone"], job["protocol"]["rate"]]
+    elif job["job"] == "FinetuneTrialJob":
+        trial = job["protocol"]
+        parts = [job["backbone"], job["domain"], "trial", trial["rate"], trial["decay"], trial["augment"]]
+    else:
+        first = next(result_scores(result))
+        parts = [first.backbone, first.domain, first.probe, _shots(first.shots), first.seed, first.metric]
+    return " | ".join(map(str, parts))
+
+
+def _shots(shots: int | None) -> str:
+    return "all" if shots is None else str(shots)
+
+
+@dataclass(frozen=True, order=True)
+class Store:
+    """Extracted features: their folder, the key of what decides them, and the hash of their bytes."""
+
+    folder: str
+    key: str
+    content: str
+    rows: int
+
+
+def stores(folder: Path) -> list[Store]:
+    """All features below a folder.
+
+    The key of a network in a folder that is named by its whole path depends on the machine; its weights are named
+    instead.
+    """
+    found = []
+    for path in folder.rglob("manifest.json"):
+        about = json.loads(path.read_text())
+        key, network = about["provenance"].get("key", ""), about["provenance"].get("backbone", {})
+        name = str(path.parent.relative_to(folder))
+        if ":/" in network.get("id", ""):
+            name, key = name.replace(key[:12], network["digest"][:12]), ""
+        found.append(Store(name, key, about["content_hash"], about["rows"]))
+    return sorted(found)
+
+
+def plan(said: str) -> dict[str, int]:
+    """Numbers of parts, jobs and missing jobs in a printed plan."""
+    jobs = re.search(r"([\d,]+) of ([\d,]+) to do", said)
+    table = said.partition("\n\n")[0].splitlines()[2:]
+    left, every = (int(number.replace(",", "")) for number in jobs.groups()) if jobs else (-1, -1)
+    return {"parts": len(table), "jobs": every, "left": left}
+
+
+def _options(**given: object) -> tuple[str, ...]:
+    words: list[str] = []
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif isinstance(value, tuple):
+            words += [word for each in value for word in (option, str(each))]
+        elif value is not None and value is not False:
+            words += [option, str(value)]
+    return tuple(words)
