@@ -100,6 +100,7 @@ def _child(
         os.setsid()
         for stream, path in zip((1, 2), paths, strict=True):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+        sys.stdout, sys.stderr = (os.fdopen(stream, "w", closefd=False) for stream in (1, 2))
         os.chdir(folder)
         if kill_at:
             _kill_at_result(kill_at)

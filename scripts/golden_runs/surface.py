@@ -246,18 +246,18 @@ class Score:
 
 
 def scores(folder: Path) -> list[Score]:
-    """All scores in the folder of a run."""
-    found = [Score(each["backbone"], each["domain"], _probe(each["probe"]), each["probe"], each["metric"],
-                   each["shots"], int(each["seed"]), float(each["value"]))
-             for table in sorted(folder.glob("*-scores.csv")) for each in csv.DictReader(table.open())]  # fmt: skip
+    """All scores in the folder of a run; some probes write only a table."""
+    found = []
+    for table in sorted(folder.glob("*-scores.csv")):
+        for row in csv.DictReader(table.read_text().splitlines()):
+            what = (row["backbone"], row["domain"], _probe(row["probe"]), row["probe"], row["metric"], row["shots"])
+            found.append(Score(*what, int(row["seed"]), float(row["value"])))
     if (folder / "run.json").is_file():
         from unseen.runs.record import read_run
 
-        found += [
-            Score(s.backbone, s.domain, _probe(s.probe), s.probe, s.metric, _shots(s.shots), s.seed, s.value, s.low,
-                  s.high)
-            for s in read_run(folder).scores
-        ]  # fmt: skip
+        for each in read_run(folder).scores:
+            what = (each.backbone, each.domain, _probe(each.probe), each.probe, each.metric, _shots(each.shots))
+            found.append(Score(*what, each.seed, each.value, each.low, each.high))
     return found
 
 
