@@ -30,7 +30,7 @@ def free_bytes(device: "torch.device") -> int:
     used = torch.cuda.memory_allocated(device)
     free, total = torch.cuda.mem_get_info(device)
     held = torch.cuda.memory_reserved(device) - used
-    limit = total * torch.cuda.get_per_process_memory_fraction(device)
+    limit = total * torch.cuda.get_per_process_memory_fraction(device.index)  # it refuses a device without an index
     return int(min(free + held, limit - used) - SPARE)
 
 

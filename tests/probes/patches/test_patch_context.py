@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.probes.patches import context, rows
 from unseen.probes.patches.context import ContextProtocol, Memory, look_up, nearest
@@ -52,6 +53,7 @@ def test_equal_similarities_are_ordered_by_place(monkeypatch: pytest.MonkeyPatch
         assert torch.allclose(similar, torch.gather(unit @ memory.keys.T, 1, places))  # type: ignore[union-attr]
 
 
+@pytest.mark.gpu_too
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 def test_keys_read_from_files_give_the_same_bits(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same products of the same blocks: where the keys are kept does not change them."""
@@ -60,15 +62,15 @@ def test_keys_read_from_files_give_the_same_bits(dtype: torch.dtype, monkeypatch
     generator = np.random.default_rng(0)
     parts = [generator.standard_normal((size, 512)).astype(np.float16) for size in (70, 1, 129)]
     labels = PatchLabels.of([generator.integers(0, 3, (200, 4)).astype(np.float32)], 4)
-    patches = TrainingPatches(PatchRows(parts, torch.device("cpu"), dtype), labels, torch.arange(50), 4)
-    queries = torch.from_numpy(np.concatenate(parts)[::3])
+    patches = TrainingPatches(PatchRows(parts, default_device(), dtype), labels, torch.arange(50), 4)
+    queries = torch.from_numpy(np.concatenate(parts)[::3]).to(default_device())
     kept, read = (Memory.of(patches, ContextProtocol(memory=150), resident=each) for each in (True, False))
     assert kept.keys is not None
     assert read.keys is None
     assert torch.equal(look_up(kept, queries), look_up(read, queries))
     # A cosine of 16 bits would have an error of 0.0005, and its weight one of 2.5%.
-    similar = nearest(kept, queries, ContextProtocol())[0]
-    exact = torch.nn.functional.normalize(queries.double(), dim=1)
+    similar = nearest(kept, queries, ContextProtocol())[0].cpu()
+    exact = torch.nn.functional.normalize(queries.cpu().double(), dim=1)
     cosines = exact @ torch.nn.functional.normalize(torch.from_numpy(np.concatenate(parts)).double(), dim=1).T
     assert torch.allclose(similar, cosines[:, kept.places].topk(30, dim=1).values.float(), atol=1e-4)
 

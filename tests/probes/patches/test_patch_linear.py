@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.metrics.surface_normals import angular_errors
 from unseen.probes.patches import linear
@@ -127,12 +128,13 @@ def test_patches_without_labels_do_not_matter() -> None:
         choose_linear(TrainingPatches.of(X, Y * (torch.arange(200) // 100 != held)[:, None], 100), SHORT, ClassCodes(3))
 
 
+@pytest.mark.gpu_too
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 def test_patches_read_from_files_give_the_same_bits(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same patches in the same batches: where the features are kept does not change them."""
     X, Y = patches()
     labels, parts = PatchLabels.of([Y.numpy()], 3), [each.half().numpy() for each in X.split([130, 20, 50])]
-    read = TrainingPatches(PatchRows(parts, torch.device("cpu"), dtype), labels, torch.arange(20), 10)
+    read = TrainingPatches(PatchRows(parts, default_device(), dtype), labels, torch.arange(20), 10)
     protocol = replace(SHORT, rates=(1e-3, 1e-2), decays=(0.0,))
     expected = choose_linear(read.on_device(), protocol, ClassCodes(3))
     monkeypatch.setattr(linear, "BLOCK_BYTES", 1)

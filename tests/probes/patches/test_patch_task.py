@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from unseen.backbones.load import load_backbone
+from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.extract import extract
 from unseen.features.patches import PatchFeatures, read_patches
@@ -83,7 +84,7 @@ class Damaged:
 
 def test_images_with_damaged_labels_are_left_out_and_named(scene_task: PatchTask) -> None:
     task = replace(scene_task, opened=replace(scene_task.opened, reader=Damaged(scene_task.opened)), damaged=[])
-    patches = task.training(task.codes())
+    patches = task.training
     assert patches.images.tolist() == list(range(1, 24))
     assert (patches.labels.totals > 0).sum() == 23 * 28 * 28
     assert not patches.labels.totals[: 28 * 28].any()
@@ -119,9 +120,10 @@ class Scaled:
         parts = [
             PatchFeatures(self.X[rows], ids[rows], (7, 7), (), "", Path("made")) for rows in (slice(0, 4), slice(4, 5))
         ]
-        return PatchTask(OpenDenseDataset(dataset, source, manifest, self), *parts, torch.device("cpu"), **more)
+        return PatchTask(OpenDenseDataset(dataset, source, manifest, self), *parts, default_device(), **more)
 
 
+@pytest.mark.gpu_too
 @pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, FEW), (PatchContextJob, PATCH_CONTEXT)])
 def test_large_images_score_like_small_ones_in_16_bits(kind: type, protocol: object) -> None:
     """A patch of 296² pixels of one class is beyond 65,504, the largest number of 16 bits."""
@@ -131,20 +133,22 @@ def test_large_images_score_like_small_ones_in_16_bits(kind: type, protocol: obj
         for maps, half in ((small, False), (small, True), (large, True))
     }
     one, half, both = found.values()
-    assert max(large.task().training(ClassCodes(3)).labels.pixels.tolist()) > 65_520
+    assert max(large.task().training.labels.pixels.tolist()) > 65_520
     assert one[0]["miou"] > 0.4  # chance is about 0.2
     assert half[0]["miou"] == pytest.approx(one[0]["miou"], abs=0.01)
     assert both[0]["miou"] == pytest.approx(half[0]["miou"], abs=0.02)  # the pixels of a larger map are other ones
-    queries = torch.from_numpy(large.task().test.patches(range(1)))
+    queries = torch.from_numpy(large.task().test.patches(range(1))).to(default_device())
     assert torch.equal(both[1].predict(queries), half[1].predict(queries))
 
 
+@pytest.mark.gpu_too
 @pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, FEW), (PatchContextJob, PATCH_CONTEXT)])
 def test_features_that_do_not_fit_give_the_same_scores(kind: type, protocol: object) -> None:
     values = [job(kind, protocol).run(Scaled(8).task(budget=budget))[0] for budget in (1 << 40, 1)]
     assert values[0] == values[1]
 
 
+@pytest.mark.gpu_too
 @pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, FEW), (PatchContextJob, PATCH_CONTEXT)])
 def test_predictions_that_are_not_finite_are_refused(kind: type, protocol: object) -> None:
     maps = Scaled(8)

@@ -42,15 +42,14 @@ class PatchContextJob(PatchJob):
     def run(self, task: "PatchTask") -> tuple[dict[str, Any], Predictor]:
         from unseen.probes.patches.context import AT_ONCE, Memory, look_up
 
-        codes = task.codes()
-        resident = task.fits(self.demand(task.size(codes), task.dtype.itemsize))
-        memory = Memory.of(task.training(codes), self.protocol, resident=resident)
+        resident = task.fits(self.demand(task.size, task.dtype.itemsize))
+        memory = Memory.of(task.training, self.protocol, resident=resident)
 
         def predict(features: "Tensor") -> "Tensor":
             return look_up(memory, features, self.protocol)
 
-        scored = task.scored(codes, predict, AT_ONCE)
-        return {**scored.kept(), "memory": len(memory)}, Predictor(codes, predict, scored.shown)
+        scored = task.scored(predict, AT_ONCE)
+        return {**scored.kept(), "memory": len(memory)}, Predictor(task.codes, predict, scored.shown)
 
     def demand(self, size: PatchSize, item: int) -> Demand:
         from unseen.probes.patches.context import demand

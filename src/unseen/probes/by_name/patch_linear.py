@@ -44,19 +44,18 @@ class PatchLinearJob(PatchJob):
     def run(self, task: "PatchTask") -> tuple[dict[str, Any], Predictor]:
         from unseen.probes.patches.probe_patches import choose_linear
 
-        codes = task.codes()
-        patches = task.training(codes)
-        if task.fits(self.demand(task.size(codes), task.dtype.itemsize)):
+        patches = task.training
+        if task.fits(self.demand(task.size, task.dtype.itemsize)):
             patches = patches.on_device()
-        chosen = choose_linear(patches, self.protocol, codes, seed=self.seed)
+        chosen = choose_linear(patches, self.protocol, task.codes, seed=self.seed)
 
         def predict(features: "Tensor") -> "Tensor":
             return chosen.classifier.logits(features.float())[0].softmax(dim=1)
 
-        scored = task.scored(codes, predict)
+        scored = task.scored(predict)
         rate, decay = chosen.setting
         details = {"rate": rate, "decay": decay, "validation": list(chosen.validation), "edge": chosen.edge}
-        return {**scored.kept(), **details}, Predictor(codes, predict, scored.shown)
+        return {**scored.kept(), **details}, Predictor(task.codes, predict, scored.shown)
 
     def demand(self, size: PatchSize, item: int) -> Demand:
         from unseen.probes.patches.linear import demand

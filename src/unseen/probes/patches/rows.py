@@ -16,7 +16,7 @@ from unseen.features.forward import moved
 from unseen.features.patches import PatchFeatures
 from unseen.features.store import Shards
 
-READ, PIECE = 65_536, 4_096
+READ, PIECE = 65_536, 1_024
 """Patches brought to a device at once, and those copied by one thread at a time."""
 S = TypeVar("S")
 T = TypeVar("T")

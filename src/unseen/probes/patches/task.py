@@ -64,6 +64,7 @@ class PatchTask:
         """Index of each image in the data set."""
         return {entry.id: number for number, entry in enumerate(self.opened.source.entries)}
 
+    @cached_property
     def codes(self) -> Codes:
         """The coding of maps of this kind; directions of normals come from the training images."""
         kind, classes = self.opened.dataset.kind, self.opened.dataset.classes
@@ -83,10 +84,11 @@ class PatchTask:
         half = self.device.type == "cuda" if self.half is None else self.half
         return torch.float16 if half and self.train.X.dtype == np.float16 else torch.float32
 
-    def size(self, codes: Codes) -> PatchSize:
+    @property
+    def size(self) -> PatchSize:
         """The amount of work of a probe."""
         train, test = self.train, self.test
-        return PatchSize(len(train), train.positions, len(test), test.positions, train.channels, codes.count)
+        return PatchSize(len(train), train.positions, len(test), test.positions, train.channels, self.codes.count)
 
     def fits(self, demand: Demand) -> bool:
         """Whether the features of a probe can stay on the device, beside everything else that it needs there.
@@ -96,19 +98,20 @@ class PatchTask:
         free = free_bytes(self.device) if self.device.type == "cuda" else 0
         return demand.fits(free if self.budget is None else self.budget)
 
-    def training(self, codes: Codes) -> TrainingPatches:
+    @cached_property
+    def training(self) -> TrainingPatches:
         """The patches of the training images; those of images with unusable labels have no label."""
         kept = list[int]()
-        labels = PatchLabels.of(self._histograms(codes, kept), codes.count)
+        labels = PatchLabels.of(self._histograms(kept), self.codes.count)
         if not kept:
             raise UserError(f"{self.opened.dataset.name}: no training image has labels that can be used")
         features = PatchRows.of(self.train, self.device, self.dtype)
         return TrainingPatches(features, labels, torch.tensor(kept), self.train.positions)
 
-    def _histograms(self, codes: Codes, kept: list[int]) -> Iterator[NDArray[np.float32]]:
+    def _histograms(self, kept: list[int]) -> Iterator[NDArray[np.float32]]:
         """(positions, codes) pixels of each image, of which those with labels are added to `kept`."""
-        drawn, none = list(self.train.drawn), np.zeros((self.train.positions, codes.count), dtype=np.float32)
-        following = 0
+        codes, drawn, following = self.codes, list(self.train.drawn), 0
+        none = np.zeros((self.train.positions, codes.count), dtype=np.float32)
         for row, values in self.labelled(self.train, range(len(self.train))):
             yield from repeat(none, row - following)
             pixels = patch_histograms(codes.encode(values), self.train.grid, codes.count)
@@ -117,7 +120,7 @@ class PatchTask:
             following = row + 1
         yield from repeat(none, len(self.train) - following)
 
-    def scored(self, codes: Codes, predict: Callable[[Tensor], Tensor], at_once: int = 1) -> "Scored":
+    def scored(self, predict: Callable[[Tensor], Tensor], at_once: int = 1) -> "Scored":
         """Predictions for all test images.
 
         Args:
@@ -126,7 +129,8 @@ class PatchTask:
         """
         if self.test.drawn:
             raise UserError(f"{self.test.place}: test images need the features of all their patches")
-        scorer, singles = MapScorer(codes), list[tuple[float, int]]()
+        codes, singles = self.codes, list[tuple[float, int]]()
+        scorer = MapScorer(codes)
         positions, images = self.test.positions, max(1, at_once // self.test.positions)
         for start in range(0, len(self.test), images):
             rows = range(start, min(start + images, len(self.test)))

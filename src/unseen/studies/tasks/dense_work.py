@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,16 @@ class DenseProbe:
         for split, wanted in (("train", job.train), ("test", job.test)):
             if sides[split].content_hash != wanted:
                 raise UserError(f"{sides[split].place}: changed since this run was planned; run it again")
-        task = PatchTask(here.opened, sides["train"], sides["test"], device)
+        task = _task(here, job.backbone, device)
         measured, predictor = job.run(task)
         _keep_pictures(task, predictor, self.out / PICTURES / job_key(job))
         return measured | {"classes": list(here.opened.dataset.classes), "device": device.type}
+
+
+@lru_cache(maxsize=1)
+def _task(data: DenseData, backbone: str, device: torch.device) -> PatchTask:
+    """The data of a backbone, whose labels are read once for all of its probes."""
+    return PatchTask(data.opened, data.features[backbone]["train"], data.features[backbone]["test"], device)
 
 
 def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:
