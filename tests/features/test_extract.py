@@ -27,6 +27,7 @@ from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.features.disk import remaining_rows
 from unseen.features.extract import extract
 from unseen.features.forward import features
+from unseen.features.logits import logit_settings
 from unseen.features.progress import Progress
 from unseen.features.readers import read_features
 from unseen.features.settings import Precision, Settings
@@ -430,6 +431,28 @@ def test_mistakes(ten: FileImages, tmp_path: Path) -> None:
     infinite = replace(means("infinite", replace(SMALL, std=(0.0, 1.0, 1.0))))
     with pytest.raises(UserError, match="infinite: features of class0/000.jpg and of 3 more .* are not finite"):
         extract(ten, whole(ten, "train"), "train", [infinite], tmp_path, SETTINGS)
+
+
+def test_features_beyond_16_bits_are_refused_and_not_made_infinite(ten: FileImages, tmp_path: Path) -> None:
+    large = means("large", replace(SMALL, std=(1e-6, 1.0, 1.0)))
+    arguments = ten, whole(ten, "train"), "train", [large], tmp_path
+    # Patch features and logits have 16 bits in every precision.
+    for settings in (replace(SETTINGS, compact=True), logit_settings(SETTINGS)):
+        with pytest.raises(UserError, match=r"large: features of class0/000.jpg .*65,504.*--layer"):
+            extract(*arguments, settings)
+    assert not list(tmp_path.rglob("X-*")) + list(tmp_path.rglob("manifest.json"))
+    (store,) = extract(*arguments, SETTINGS)
+    assert np.abs(np.asarray(read_store(store).X)).max() > 65_504
+
+
+def test_parts_of_shards_beyond_16_bits_are_refused(
+    ten: FileImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(one_pass, "SECONDS_BETWEEN_PARTS", 0.0)
+    large = means("large", replace(SMALL, std=(1e-6, 1.0, 1.0)))
+    with pytest.raises(UserError, match="65,504"):
+        extract(ten, whole(ten, "train"), "train", [large], tmp_path, replace(SETTINGS, compact=True, batch=1))
+    assert not list(tmp_path.rglob("X-*"))
 
 
 def test_another_store_is_never_taken_for_this_one(ten: FileImages, tmp_path: Path) -> None:

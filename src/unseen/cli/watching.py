@@ -99,7 +99,7 @@ def show_plan(plan: "Plan", means: Means, part: "Part" = (1, 1)) -> None:
         )
     how = f"{plan.counting}; " if plan.counting else ""
     takes = [f"about {duration(plan.probing)} on {place_of(means)}"] if plan.jobs_left else []
-    takes += [_memory(plan.memory, means)] if plan.memory else []
+    takes += [_memory(plan.memory, 1 if plan.alone else means.workers)] if plan.memory else []
     console().print(f"Jobs: {how}{', '.join([f'{plan.jobs_left:,} of {plan.jobs:,} to do', *takes])}.")
     if parts > 1:
         # Which of the missing jobs are its own is known only when the features are.
@@ -112,11 +112,11 @@ def show_plan(plan: "Plan", means: Means, part: "Part" = (1, 1)) -> None:
         note(notice.sentence)
 
 
-def _memory(size: int, means: Means) -> str:
+def _memory(size: int, processes: int) -> str:
     from unseen.device import on_gpu
 
-    where = "of GPU memory" if on_gpu() else f"of memory per process ({means.workers} at a time)"
-    return f"{byte_size(size)} {where}"
+    each = f" per process ({processes} at a time)" if processes > 1 else ""
+    return f"{byte_size(size)} of {'GPU memory' if on_gpu() else f'memory{each}'}"
 
 
 def _text(cell: "Cell", unit: "Unit | None") -> str:

@@ -1,13 +1,15 @@
 """One pass over images for several backbones: decoding, transfer, computing and writing at the same time."""
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from unseen.backbones.backbone import Backbone
@@ -65,10 +67,11 @@ class _Shard:
 
     def keep(self, stop: int, settings: Settings) -> None:
         """Write the features computed since the last call, up to the place `stop`."""
-        spec, dtype = self.task.backbone.spec, getattr(torch, settings.dtype)
+        spec = self.task.backbone.spec
         rows = torch.cat([torch.empty(0, spec.dimension), *(part.cpu() for part in self.parts[self.kept :])])
         damaged = {place: reason for place, reason in self.damaged.items() if place >= self.stop}
-        write_part(self.task.store.folder, self.number, ShardPart(self.stop, stop, rows.to(dtype).numpy(), damaged))
+        X = self._rounded(rows, range(self.stop, stop), settings)
+        write_part(self.task.store.folder, self.number, ShardPart(self.stop, stop, X, damaged))
         self.kept, self.stop = len(self.parts), stop
 
     def save(self, settings: Settings) -> None:
@@ -77,14 +80,30 @@ class _Shard:
         if not self.parts:
             store.save(self.number, np.empty((0, spec.dimension), dtype), self.damaged)
             return
-        X = torch.cat(self.parts).to(getattr(torch, settings.dtype)).cpu().numpy()
+        store.save(
+            self.number, self._rounded(torch.cat(self.parts), store.plan.images(self.number), settings), self.damaged
+        )
+
+    def _rounded(self, rows: Tensor, places: Iterable[int], settings: Settings) -> NDArray[Any]:
+        """Features of the images at some places in the dtype of the store, in which they must be finite."""
+        spec, store = self.task.backbone.spec, self.task.store
+        X: NDArray[Any] = rows.to(getattr(torch, settings.dtype)).cpu().numpy()
         bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
-        if len(bad):
-            kept = [place for place in store.plan.images(self.number) if place not in self.damaged]
-            more = f" and of {len(bad) - 1:,} more images of the same shard" if len(bad) > 1 else ""
+        if not len(bad):
+            return X
+        image = store.id([place for place in places if place not in self.damaged][bad[0]])
+        more = f" and of {len(bad) - 1:,} more images of the same shard" if len(bad) > 1 else ""
+        if not bool(rows[bad[0]].isfinite().all()):
             advice = "extract it in single precision" if settings.precision == "half" else "are its weights sound?"
-            raise UserError(f"{spec.id}: features of {store.id(kept[bad[0]])}{more} are not finite; {advice}")
-        store.save(self.number, X, self.damaged)
+            raise UserError(f"{spec.id}: features of {image}{more} are not finite; {advice}")
+        wide = replace(settings, precision="single").dtype == "float32"
+        advice = (
+            "extract it in single precision" if wide else "choose another layer (--layer), such as one after a norm"
+        )
+        raise UserError(
+            f"{spec.id}: features of {image}{more} reach {float(rows[bad[0]].abs().max()):,.0f}, and 16 bits hold at "
+            f"most 65,504; {advice}"
+        )
 
 
 def one_pass(

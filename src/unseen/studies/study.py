@@ -51,6 +51,7 @@ class Plan:
         extraction, probing: estimated seconds for the missing features and for the missing jobs.
         disk, free: bytes still to be written, and bytes free on the disk; 0 if nothing is extracted.
         memory: bytes needed for the largest part; 0 if not estimated.
+        alone: whether jobs run one after another, in one process.
         notices: requested work that cannot be done.
     """
 
@@ -65,6 +66,7 @@ class Plan:
     disk: int = 0
     free: int = 0
     memory: int = 0
+    alone: bool = False
     notices: Sequence[Notice] = ()
 
     def to_frame(self) -> "pd.DataFrame":

@@ -71,6 +71,24 @@ def test_pooling_without_the_half_pixel_is_torchvisions(monkeypatch: pytest.Monk
     assert not torch.allclose(aligned, reference, atol=1e-3)
 
 
+def test_boxes_have_32_bits_if_products_have_16() -> None:
+    """In 16 bits, the corners of proposals and detections would be rounded by up to a pixel."""
+    model, seen = built(), list[torch.Tensor]()
+    model.roi_heads.box_roi_pool.register_forward_pre_hook(lambda _, inputs: seen.extend(inputs[1]))
+    model.roi_heads.score_thresh = 0.0
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        losses = model.train()(*scene())
+        with torch.inference_mode():
+            found = model.eval()(scene()[0])
+    assert {each.dtype for each in losses.values()} == {torch.float32}
+    assert {each.dtype for each in seen} == {torch.float32}
+    corners = torch.cat([each["boxes"].flatten() for each in found])
+    assert len(corners)
+    assert corners.dtype == torch.float32
+    inside = corners[corners != corners.round()]
+    assert (inside != inside.bfloat16().float()).float().mean() > 0.9
+
+
 def trained(model: torch.nn.Module) -> set[str]:
     """The parts of the ResNet that have parameters to train."""
     prefix = "backbone.body.network.network."

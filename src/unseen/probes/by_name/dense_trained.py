@@ -17,8 +17,8 @@ NAMES = {"last-stage": "detector-frozen", "without-norms": "detector-finetuned",
 """Name of scores, by which part of the backbone is trained."""
 
 
-UNCHANGED = 1
-"""Revision of detectors of backbones that take RGB, whose numbers the second revision did not change."""
+PADDED, WIDE = 2, 3
+"""Revisions: labels of maps are padded and detectors take the channels of the backbone; boxes have 32 bits on a GPU."""
 
 
 def score_name(backbone: str, protocol: str) -> str:
@@ -40,7 +40,7 @@ class DenseTrained(Probe):
     input: ClassVar[Input] = "images"
     random: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("ap", "coco-ap", "miou", "angle-mean")
-    revision: ClassVar[int] = 2
+    revision: ClassVar[int] = WIDE
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense --finetune",)
 
 
@@ -68,9 +68,11 @@ class DenseTrainingJob(Job):
     revision: int = DenseTrained.revision
 
     @staticmethod
-    def revision_of(kind: Kind, spec: "Spec") -> int:
-        """The revision of a training; detectors were only changed for backbones that take BGR."""
-        return UNCHANGED if kind == "boxes" and spec.transform.channels == "RGB" else DenseTrained.revision
+    def revision_of(kind: Kind, spec: "Spec", arithmetic: str) -> int:
+        """The last revision that changed the numbers of a training."""
+        if kind != "boxes":
+            return PADDED
+        return WIDE if arithmetic == "float16" else PADDED if spec.transform.channels == "BGR" else 1
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:

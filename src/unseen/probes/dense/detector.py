@@ -5,6 +5,9 @@ proposals after suppression in training (torchvision: 2000), L1 box losses (smoo
 half-pixel centres with as many samples as a cell has pixels (no half pixel, 2 × 2 samples). torchvision's
 initialisation, the matching of anchors (0.7 and 0.3) and of proposals (0.5), 256 anchors per image of which half are
 positive, and the weights of box offsets are unchanged; they are the same in both.
+
+Boxes are in 32 bits also if products are in 16: a coordinate above 1024 would be rounded to a whole pixel, and the area
+of a box above 256² pixels would be infinite.
 """
 
 from collections import OrderedDict
@@ -17,6 +20,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy,
 from torchvision.models.detection.anchor_utils import AnchorGenerator
 from torchvision.models.detection.faster_rcnn import FastRCNNPredictor, TwoMLPHead
 from torchvision.models.detection.generalized_rcnn import GeneralizedRCNN
+from torchvision.models.detection.image_list import ImageList
 from torchvision.models.detection.roi_heads import RoIHeads
 from torchvision.models.detection.rpn import RegionProposalNetwork, RPNHead
 from torchvision.models.detection.transform import GeneralizedRCNNTransform
@@ -85,10 +89,10 @@ def faster_rcnn(
         frozen: freeze the backbone except for its last stage or, under a simple feature pyramid, entirely. Batch norms
             are frozen in either case.
     """
-    anchors = AnchorGenerator(tuple((size,) for size in ANCHORS), (RATIOS,) * len(ANCHORS))
+    anchors = WideAnchors(tuple((size,) for size in ANCHORS), (RATIOS,) * len(ANCHORS))
     proposals = L1Proposals(
         anchors,
-        RPNHead(WIDTH, anchors.num_anchors_per_location()[0]),
+        WideRPNHead(WIDTH, anchors.num_anchors_per_location()[0]),
         fg_iou_thresh=0.7,
         bg_iou_thresh=0.3,
         batch_size_per_image=256,
@@ -112,6 +116,24 @@ def faster_rcnn(
     )
     resize = GeneralizedRCNNTransform(tuple(sides), longest, list(transform.mean), list(transform.std))
     return GeneralizedRCNN(PyramidNetwork(pyramid, frozen=frozen), proposals, heads, resize)
+
+
+class WideAnchors(AnchorGenerator):  # type: ignore[misc]
+    """Anchors in 32 bits, whatever the maps have."""
+
+    def forward(self, image_list: ImageList, feature_maps: list[Tensor]) -> list[Tensor]:
+        # Only the shapes, the dtype and the device of maps are used.
+        wide = [each.new_zeros((), dtype=torch.float32).expand(each.shape) for each in feature_maps]
+        anchors: list[Tensor] = super().forward(image_list, wide)
+        return anchors
+
+
+class WideRPNHead(RPNHead):  # type: ignore[misc]
+    """Scores and box offsets in 32 bits, whatever the products have."""
+
+    def forward(self, x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        scores, offsets = super().forward(x)
+        return [each.float() for each in scores], [each.float() for each in offsets]
 
 
 class L1Proposals(RegionProposalNetwork):  # type: ignore[misc]
@@ -143,7 +165,7 @@ class L1Heads(RoIHeads):  # type: ignore[misc]
         if self.training:
             proposals, _, labels, wanted = self.select_training_samples(proposals, targets)
         pooled = self.box_head(self.box_roi_pool(features, proposals, image_shapes))
-        scores, offsets = self.box_predictor(pooled)
+        scores, offsets = (each.float() for each in self.box_predictor(pooled))
         if self.training:
             return [], _box_losses(scores, offsets, torch.cat(labels), torch.cat(wanted))
         found = self.postprocess_detections(scores, offsets, proposals, image_shapes)

@@ -140,6 +140,7 @@ class DenseRequest:
             disk=disk,
             free=free_disk(out),
             memory=max(int(part["memory"]) for part in parts),
+            alone=True,
             notices=notices,
         )
 

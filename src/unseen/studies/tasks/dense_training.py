@@ -165,7 +165,7 @@ class DenseTrainingRequest:
                     labels=labels,
                     seed=self.seed,
                     arithmetic=arithmetic,
-                    revision=DenseTrainingJob.revision_of(data.dataset.kind, each.spec),
+                    revision=DenseTrainingJob.revision_of(data.dataset.kind, each.spec, arithmetic),
                 )
                 for number in range(len(BY_KIND[data.dataset.kind]))
                 for each in self.backbones
