@@ -1,5 +1,5 @@
 # make test: everything CI checks.  make demo: the main job.  make site: the documentation.  make pictures: its pictures.
-# All set up .venv first, once.
+# All set up .venv first, once; make demo only with what it needs.
 PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= unseen-demo
@@ -26,8 +26,8 @@ tests:
 gpu-tests:
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --gpu
 
-demo: .venv/ready
-	$(BIN)/unseen demo --out $(OUT)
+demo: .venv/demo-ready
+	PYTHONDONTWRITEBYTECODE= $(BIN)/unseen demo --out $(OUT)
 
 site: .venv/ready
 	$(BIN)/python scripts/build_site.py build/site
@@ -36,12 +36,22 @@ site: .venv/ready
 pictures: .venv/ready
 	$(BIN)/python scripts/build_pictures.py
 
-.venv/ready: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
-		|| { echo "unseen needs Python 3.11 to 3.14; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+# The demo compiles the modules that it imports, which are few of all that are installed.
+define install
+@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
+	|| { echo "unseen needs Python 3.11 to 3.14; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+$(PYTHON) -m venv .venv
+$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable '.[$(1)]'
+endef
+
+.venv/demo-ready: pyproject.toml constraints.txt
+	$(call install,torch)
 	touch $@
+
+.venv/ready: pyproject.toml constraints.txt
+	$(call install,dev)
+	$(BIN)/python -m compileall -qq -j 0 .venv/lib || true  # some packages have files for other versions of Python
+	touch .venv/demo-ready $@
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -62,6 +62,7 @@ def stage(folder: Path, root: Path = ROOT) -> None:
         path.with_suffix(".md").write_text(f"{text}\n[Download this notebook]({path.name})\n", encoding="utf-8")
         for name, content in pictures.items():
             path.with_name(name).write_bytes(content)
+    shutil.copy(Path(__file__).parent / "site_pages/iframe-worker.js", docs)
     (docs / "reference").mkdir()
     (docs / "reference/commands.md").write_text(command_reference(), encoding="utf-8")
     (docs / "reference/api.md").write_text(api_reference(), encoding="utf-8")

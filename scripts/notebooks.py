@@ -25,8 +25,11 @@ WIDTH = "110"
 Notebook = dict[str, Any]
 
 
-def executed(notebook: Notebook) -> Notebook:
-    """The notebook with the outputs of its cells, run in order in an empty folder that is removed afterwards."""
+def executed(notebook: Notebook, times: int = 1) -> Notebook:
+    """The notebook with the outputs of its cells, run in order in an empty folder that is removed afterwards.
+
+    Each cell is run a number of times before the next one; its outputs are those of the last time.
+    """
     names: dict[str, Any] = {"__name__": "__main__"}
     cells = []
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
@@ -35,7 +38,8 @@ def executed(notebook: Notebook) -> Notebook:
                 cells.append(cell)
                 continue
             count = 1 + sum(each["cell_type"] == "code" for each in cells)
-            cells.append(cell | {"execution_count": count, "outputs": _run("".join(cell["source"]), names, count)})
+            outputs = [_run("".join(cell["source"]), names, count) for _ in range(times)]
+            cells.append(cell | {"execution_count": count, "outputs": outputs[-1]})
     return notebook | {"cells": cells}
 
 

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,6 +108,23 @@ def nltk_wordnet(dictionary: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
     with pytest.warns(UserWarning, match="multilingual"):
         return nltk_wordnet(tmp_path_factory.mktemp("nltk_data"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window, which draws with its own software where a page needs a GPU."""
+    api = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
+    quiet = ("quic", "background-networking", "component-update", "sync")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    with api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(
+            executable_path=program, args=[*flags, "--no-first-run", *(f"--disable-{each}" for each in quiet)]
+        )
+        yield found
+        found.close()
 
 
 class Answer(NamedTuple):

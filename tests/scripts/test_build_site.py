@@ -37,6 +37,25 @@ def test_site_loads_nothing_from_other_hosts(site: Path) -> None:
     assert not [page.name for page in site.rglob("*.html") if loaded.search(page.read_text(encoding="utf-8"))]
 
 
+def test_a_site_opened_from_a_folder_can_be_searched(site: Path, browser: Any) -> None:
+    tab = browser.new_page()
+    trouble, asked = list[str](), list[str]()
+    tab.on("pageerror", lambda error: trouble.append(str(error)))
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto((site / "reference/api.html").as_uri())
+    tab.keyboard.press("Control+k")
+    field = tab.get_by_role("combobox", name="Search")
+    field.press_sequentially("effective robustness")
+    tab.locator("a[href*='h=effective+robustness']").first.wait_for()
+    assert field.input_value() == "effective robustness"
+    tab.keyboard.press("Enter")
+    tab.wait_for_url(f"{(site / 'glossary.html').as_uri()}*")
+    assert "#effective-robustness" in tab.url
+    assert trouble == []
+    assert all(url.startswith(site.as_uri()) for url in asked)
+    tab.close()
+
+
 def test_every_page_is_in_the_navigation() -> None:
     nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
 

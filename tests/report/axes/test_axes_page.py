@@ -3,8 +3,6 @@
 import html
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -24,8 +22,6 @@ from unseen.studies.axes.page_data import AxesPage, SharedModel
 from unseen.studies.axes.together import Axes, Measure, Standing, put_together
 
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script><b>bold</b>'
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 NAMES = ("one", "two", "three", "four", HOSTILE)
 LEVELS = (0.60, 0.58, 0.56, 0.50, 0.45)
 LINEAR = (0.80, 0.82, 0.70, 0.72, 0.60)
@@ -264,17 +260,6 @@ def test_lines_that_share_a_rank_are_drawn_apart(tmp_path: Path) -> None:
     measure = json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])["measures"][0]
     assert measure["ranks"] == [1, 2, 2, 2, 5]
     assert measure["spots"] == [1, 2.5, 3, 3.5, 5]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 def test_in_a_browser_it_loads_quietly_follows_and_chooses(browser: Any, path: Path) -> None:

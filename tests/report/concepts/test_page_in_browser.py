@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,23 +15,7 @@ from unseen.report.concepts.page import write_report
 from unseen.runs.concept_resamples import drop_intervals, resample
 from unseen.runs.data import ConceptHits, RunData
 
-playwright_api = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt-get install chromium)")
-
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 Show = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 def opened(browser: Any, data: RunData, path: Path, trouble: list[str], **options: Any) -> Any:

@@ -3,8 +3,6 @@
 import html
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,6 @@ from unseen.papers.leaderboard import Leaderboard, Own, leaderboard
 from unseen.report.leaderboard.page import write_leaderboard_page
 
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script><b>bold</b>'
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
 
 @pytest.fixture(scope="module")
@@ -103,17 +99,6 @@ def test_names_are_only_ever_text(page: Path) -> None:
 def test_the_same_leaderboard_gives_the_same_bytes(page: Path, board: Leaderboard, tmp_path: Path) -> None:
     write_leaderboard_page(board, tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == page.read_bytes()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 def test_in_a_browser_it_loads_quietly_sorts_and_filters(browser: Any, page: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +16,6 @@ from unseen.report.shifts.shown import shown_models
 from unseen.studies.shifts.fitted_model import FittedModel
 
 HOSTILE = '<img src=x onerror=alert(1)></script><b>"bold"'
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def a_page(id_sets: tuple[str, ...] = ("val", "web"), bad: str = "resnet") -> ShiftPage:
@@ -101,18 +99,6 @@ def test_names_are_only_text_and_the_page_is_whole(tmp_path: Path) -> None:
     payload = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert payload is not None
     assert json.loads(payload[1])["panels"][1]["name"] == HOSTILE
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium (Debian: apt-get install chromium)")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
