@@ -126,7 +126,7 @@ def _probe(
 def _drawn(results: Sequence[Result]) -> list[str]:
     """How many patches of each training image were used, if not all."""
     numbers = sorted({result.job["protocol"].get("patches", "all") for result in results} - {"all"})
-    return [f"Trained on {number} patches of each training image, at the same positions of all." for number in numbers]
+    return [f"With {number} patches of each training image, at the same positions in all." for number in numbers]
 
 
 def _result(result: Result, pictures: Mapping[str, Path]) -> DenseResult:
