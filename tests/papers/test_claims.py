@@ -62,6 +62,7 @@ def test_claims_have_ids_of_their_own_and_a_verdict_with_evidence() -> None:
         ("v2-self-supervised-any", "not what the tables say", "2, 4, 4, 4, 7 of 10"),
         ("v1-harder", "holds", "35 of 35"),
         ("v1-margins", "holds", "s-SwAV +5.0"),
+        ("v1-loss", "holds with exceptions", "Outside: ResNet50 (35.2%)"),  # 75.8 on IN-1K, 49.1 on L5
         ("v1-few-l5", "holds with exceptions", "s-BYOL on L5 with 1 (−0.7)"),
         ("v1-few-byol", "holds with exceptions", "ahead in 26 of 32"),
         ("v1-few-match", "holds with exceptions", "128, 64, 64, 32, 4"),
@@ -78,6 +79,10 @@ def test_verdicts_that_can_be_checked_by_eye(name: str, verdict: str, evidence: 
 
 def test_a_verdict_follows_the_numbers() -> None:
     assert judged("v2-harder", changed({("d-CLIP", "l4", "all"): 63.4})).verdict == "holds"
+    first = Accuracies({**TABLES.first_accuracy.values, ("ResNet50", "l5", "all"): 49.3})  # a loss of 35.0%
+    assert judged("v1-loss", replace(TABLES, first_accuracy=first)).verdict == "holds"
+    fewer = {**TABLES.compressed, ("ResNet50", "in1k", 32): 62.9}
+    assert judged("v1-pca-seen", replace(TABLES, compressed=fewer)).verdict == "holds with exceptions"
     behind = {("s-DINO", level, "all"): 50.0 for level in ("l1", "l2", "l3", "l4", "l5")}
     worse = judged("v2-self-supervised-lead", changed(behind))
     assert worse.verdict == "holds with exceptions"

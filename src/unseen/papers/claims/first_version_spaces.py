@@ -36,10 +36,10 @@ def _clusters_gap(tables: Printed) -> Finding:
 
 def _clusters_moco(tables: Printed) -> Finding:
     order = {
-        domain: sorted(SELF_SUPERVISED, key=lambda m: -tables.clusters["purity", m, domain])[:2]
+        domain: sorted(SELF_SUPERVISED, key=lambda m: -tables.clusters["purity", m, domain])[:3]
         for domain in ("in1k", "l1")
     }
-    right = [order["in1k"][0] == "s-MoCo-v2", set(order["l1"]) == {"s-MoCo-v2", "s-BYOL"}]
+    right = [order["in1k"][0] == "s-MoCo-v2", set(order["l1"][:2]) == {"s-MoCo-v2", "s-BYOL"}]
     text = "; ".join(
         f"{name(domain)}: " + ", ".join(f"{m} {tables.clusters['purity', m, domain]:.3f}" for m in best)
         for domain, best in order.items()
@@ -178,7 +178,7 @@ CLAIMS = (
             "Results on these class-balanced levels are not printed. `--variant class-balanced` measures them."
         ),
     ),
-    Claim("v1-pca-seen", "C.2", "32 components of supervised models give 63% on IN-1K.", _compact_seen),
+    Claim("v1-pca-seen", "C.2", "32 components of supervised models give at least 63% on IN-1K.", _compact_seen),
     Claim(
         "v1-pca-unseen",
         "C.2",
