@@ -22,7 +22,7 @@ def one_number_of_shots(shots: str) -> int | None:
 
 def print_comparison(pair: "PairComparison", table: Path | None) -> None:
     """Print the difference of two backbones on the same test images of each domain, with intervals and p-values."""
-    from unseen.report.concepts.sections.comparison import method_text, pair_texts
+    from unseen.report.concepts.sections.comparison import method_text, pair_texts, seeds_caution
     from unseen.runs.tables import write_table
     from unseen.studies.concepts.comparison import comparison_table
 
@@ -31,6 +31,7 @@ def print_comparison(pair: "PairComparison", table: Path | None) -> None:
     columns = ["domain", "difference", "95% interval", "p (Holm)", "effect size", "concepts won"]
     rows = [[item.domain, *pair_texts(item)] for item in pair.domains]
     print_table(f"{pair.first} minus {pair.second}, top-1, percentage points", columns, rows, right=columns[1:])
-    console().print(f"\n{method_text(pair)}")
+    for sentence in (method_text(pair), *seeds_caution([pair])):
+        console().print(f"\n{sentence}")
     if table is not None:
         console().print(f"\nTable: {table}")

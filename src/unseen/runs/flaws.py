@@ -15,8 +15,8 @@ class Flaw:
 
     Attributes:
         kind: images that could not be decoded and were skipped; boxes or maps that are invalid or belong to no image;
-            or rows that are all zeros. When rows are scaled to length 1, such a row stays zero, as in the code of
-            ImageNet-CoG.
+            or rows that are all zeros. Probes that scale rows to length 1 keep such a row, as the code of ImageNet-CoG
+            does; the linear probes and episodes of the task study scale nothing.
         place: the part of the domain: `training images` or `test images`, or the file or store of the rows.
         count: number of such images or rows, out of `total`.
         examples: the first of them: names of images with the error, or numbers of rows.
@@ -41,9 +41,8 @@ class Flaw:
         if self.kind == "unused-labels":
             was = "was" if self.count == 1 else "were"
             return f"{self.count:,} of {self.total:,} labels of {self.place} {was} not used ({examples})"
-        rows = "row" if self.count == 1 else "rows"
-        are = "is all zeros and stays" if self.count == 1 else "are all zeros and stay"
-        return f"{self.count:,} of {self.total:,} rows of {self.place} ({rows} {examples}) {are} zero when normalised"
+        rows, are = ("row", "is") if self.count == 1 else ("rows", "are")
+        return f"{self.count:,} of {self.total:,} rows of {self.place} ({rows} {examples}) {are} all zeros"
 
 
 def flaw_sentences(

@@ -19,6 +19,7 @@ from unseen.features.about import BackboneAbout
 from unseen.features.features import Features
 from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT
+from unseen.report.concepts.sections.comparison import seeds_caution
 from unseen.report.core.latex_tables import latex_table
 from unseen.report.of_runs import report_on
 from unseen.runs.executors.here import run_here
@@ -27,7 +28,7 @@ from unseen.runs.kept_labels import KeptLabels, keep_labels, labels_place, read_
 from unseen.runs.record import read_results, read_run, write_run
 from unseen.runs.results import RESULTS
 from unseen.runs.setup import Extraction, ImagesUsed, LevelsUsed, SplitsUsed
-from unseen.studies.concepts.comparison import compare_backbones, compare_runs, comparison_table
+from unseen.studies.concepts.comparison import PairComparison, compare_backbones, compare_runs, comparison_table
 
 CLASSES, EACH = 6, 30
 
@@ -68,6 +69,7 @@ def test_the_difference_is_that_of_the_scores(runs: dict[str, Path]) -> None:
     assert 2 / 2**CLASSES <= found.p_holm < 0.15
     table = comparison_table([found])
     assert table.loc[0, "difference"] == found.difference.accuracy.value
+    assert bool(table.loc[0, "few_seeds"])
 
 
 def test_a_backbone_is_not_better_than_itself(runs: dict[str, Path]) -> None:
@@ -82,6 +84,15 @@ def test_a_pair_that_was_asked_for_is_on_the_page_once(runs: dict[str, Path], na
     [table] = [table for section in page.sections for table in section.tables if table.name == "comparison"]
     assert [row.cells[0].values for row in table.rows] == [names]
     assert "textbf" not in latex_table(table)
+    [section] = [section for section in page.sections if section.name == "comparison"]
+    assert "With 2 seeds" in section.sentences[-1]
+
+
+@pytest.mark.parametrize(("seeds", "said"), [(1, True), (3, True), (9, True), (10, False)])
+def test_fewer_than_ten_seeds_are_said_to_be_few(runs: dict[str, Path], seeds: int, said: bool) -> None:
+    (found,) = compare_backbones([runs["clear"], runs["blurred"]], "clear", "blurred")
+    pair = PairComparison("clear", "blurred", None, (replace(found, seeds=seeds),))
+    assert [f"With {seeds} seed" in sentence for sentence in seeds_caution([pair])] == [True] * said
 
 
 def test_backbones_of_two_runs_are_compared_also_by_the_same_name(runs: dict[str, Path], tmp_path: Path) -> None:

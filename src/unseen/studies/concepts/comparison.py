@@ -19,6 +19,8 @@ from unseen.runs.results import RESULTS, Result
 from unseen.runs.score import shots_name
 from unseen.runs.setup import Setup, differences
 
+ENOUGH_SEEDS = 10
+"""With fewer seeds, intervals are too narrow if a seed shifts all concepts together."""
 MOST_PAIRS = 8
 """Backbones that are compared with the baseline without being asked: each takes a second or two."""
 
@@ -36,6 +38,11 @@ class Comparison:
     seeds: int
     difference: PairedDifference
     p_holm: float
+
+    @property
+    def few_seeds(self) -> bool:
+        """Whether there are too few seeds to show how much other seeds would change all concepts at once."""
+        return self.seeds < ENOUGH_SEEDS
 
 
 @dataclass(frozen=True)
@@ -141,7 +148,10 @@ def _domain_by_domain(
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
-    """One row per domain: differences as fractions, p-values, effect sizes over concepts."""
+    """One row per domain: differences as fractions, p-values, effect sizes over concepts.
+
+    Where `few_seeds` is true, intervals and p-values may be too small, since there are fewer than ten seeds.
+    """
     rows = [
         {
             "domain": item.domain, "difference": item.difference.accuracy.value,
@@ -149,6 +159,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
             "p_value": item.difference.p_value, "p_holm": item.p_holm,
             "standardised": item.difference.standardised, "dominance": item.difference.dominance,
             "odds_ratio": item.difference.images.odds_ratio, "concepts": item.difference.concepts, "seeds": item.seeds,
+            "few_seeds": item.few_seeds,
         }
         for item in comparisons
     ]  # fmt: skip
