@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.special
 import scipy.stats
@@ -17,6 +18,7 @@ from unseen.report.axes.page import axes_page
 from unseen.report.axes.sections import values
 from unseen.report.axes.sections.correlations import correlation_matrix
 from unseen.report.axes.words import findings, rank_text, strong_and_weak
+from unseen.report.core.export import export_page
 from unseen.report.core.render import write_page
 from unseen.studies.axes.page_data import AxesPage, SharedModel
 from unseen.studies.axes.together import Axes, Measure, Standing, put_together
@@ -192,6 +194,39 @@ def test_the_count_of_intervals_is_of_intervals() -> None:
     apart = sum(low > 0 or high < 0 for low, high in (found.confidence_interval(0.95) for found in ends))
     assert apart < sum(found.pvalue < 0.05 for found in ends)  # the interval and the exact test are not the same
     assert any(f"Of 27 correlations across axes, {apart} have an interval" in sentence for sentence in findings(axes))
+
+
+def test_the_correlations_whose_sign_one_backbone_decides_are_counted_among_those_with_enough() -> None:
+    rng = np.random.default_rng(0)
+    names = [f"b{place}" for place in range(6)]
+    parts = (("concepts", "c", 6), ("tasks", "few", 4), ("tasks", "many", 6))
+    axes = put_together(
+        [
+            Measure(axis, name, name, "", dict(zip(names, rng.normal(size=n).tolist(), strict=False)))
+            for axis, name, n in parts
+        ]
+    )
+    across = [pair for pair in axes.pairs if pair.across]
+    assert [pair.without_one is None for pair in across] == [True, False]
+    assert re.search("changes the sign of [01] of the 1 of them that have enough", findings(axes)[-1])
+
+
+def test_exported_tables_say_what_their_columns_hold(page: AxesPage, tmp_path: Path) -> None:
+    export_page(axes_page(page), tmp_path)
+    held = pd.read_csv(tmp_path / "values.csv", index_col="backbone")
+    assert [name for name in held.columns if name.startswith("levels")] == [
+        "levels percent",
+        "levels logit",
+        "levels rank",
+    ]
+    np.testing.assert_allclose(held["levels percent"], 100 * scipy.special.expit(held["levels logit"]))
+    assert [name for name in held.columns if name.startswith("rho")] == ["rho points", "rho rank"]
+    assert held["rho points"].dropna().to_numpy() == pytest.approx(100 * np.array(RHO))
+    matrix = pd.read_csv(tmp_path / "correlations.csv", index_col="measure")
+    kinds = matrix[[name for name in matrix.columns if name.endswith(" kind")]].to_numpy()
+    below, above = np.tril_indices(len(kinds), -1), np.triu_indices(len(kinds), 1)
+    assert {*kinds[below]} == {"pearson"}
+    assert {*kinds[above]} == {"spearman"}
 
 
 def test_missing_axes_have_their_titles(tmp_path: Path) -> None:

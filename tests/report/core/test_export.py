@@ -8,6 +8,7 @@ import pytest
 from unseen.report.core.export import export_page, save_figure
 from unseen.report.core.model import Backbone, Cell, Column, Figure, Page, Row, Section, Series, Table
 from unseen.report.core.single_points import without_single_points
+from unseen.report.core.static import static_bytes
 
 
 def a_page() -> Page:
@@ -61,6 +62,21 @@ def test_every_table_and_figure_is_written(written: list[Path]) -> None:
     powers = (folder / "part-powers.svg").read_text()
     assert ">100<" in powers
     assert "mathdefault" not in powers
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        Figure("Names", "", "y", [Series("a", [0, 1], [1, 2])], ((0, "a long name " * 8), (1, "another name " * 8))),
+        Figure("Caption", "x", "y", [Series("a", [0, 1], [1, 2])], caption="A sentence of many words. " * 20),
+        Figure("", "x", "y", [Series("a long name " * 8, [0, 1], [1, 2], strong=True)], drawing="bump"),
+        Figure("中文", "x", "y", [Series("模型", [0, 1], [1, 2], strong=True)]),
+    ],
+    ids=lambda figure: figure.title,
+)
+@pytest.mark.filterwarnings("error")
+def test_long_names_and_other_scripts_give_no_warning(figure: Figure) -> None:
+    assert static_bytes(figure, "png").startswith(b"\x89PNG")
 
 
 def test_the_same_page_gives_the_same_files(written: list[Path], tmp_path: Path) -> None:

@@ -267,6 +267,18 @@ def test_one_axis_alone_is_shown_with_what_is_missing(tmp_path: Path) -> None:
     assert not any(pair.across for pair in page.axes.pairs)
 
 
+def test_an_axis_whose_backbones_have_other_names_says_so(tmp_path: Path) -> None:
+    shifts = {name: (80.0 - i, 50.0 - 3 * i + (i % 2), 40.0 - 2 * i) for i, name in enumerate(NAMES)}
+    tasks = write_task_run(tmp_path / "t", ("resnet", "vit"), lambda *_: 0.7)
+    page = study_axes([concept_run(tmp_path / "c"), tasks], write_shift_fit(tmp_path / "s", shifts))
+    assert page.axes.missing() == ["tasks"]
+    [told] = page.notices
+    assert "matched by name" in told
+    assert "(resnet, vit)" in told
+    assert "(a, b, c and 2 more)" in told
+    assert "No data" not in told
+
+
 def test_runs_that_cannot_be_used_are_named(tmp_path: Path, everything: tuple[Path, Path, Path]) -> None:
     with pytest.raises(UserError, match="not the folder of a run"):
         study_axes([tmp_path])

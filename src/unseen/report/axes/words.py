@@ -118,7 +118,8 @@ def _few(known: list[AxisPair]) -> list[str]:
         return []
     tried = [pair.without_one for pair in known if pair.without_one]
     turned = sum(low < 0 < high for low, high in tried)
-    one = f": leaving out one changes the sign of {turned} of {len(tried)} correlations" if tried else ""
+    enough = f"{len(tried)} of them that have enough backbones for it" if len(tried) < len(known) else f"{len(known)}"
+    one = f"; leaving out one backbone changes the sign of {turned} of the {enough}" if tried else ""
     return [
         f"With {most} backbones, intervals are wide{one}. They hold for these backbones, not for models in general."
     ]

@@ -1,7 +1,9 @@
 """Figures as PNG, SVG or PDF, with Matplotlib."""
 
+import warnings
 from collections.abc import Mapping
 from io import BytesIO
+from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
@@ -39,12 +41,18 @@ BARS = 0.8
 """Total width of all bars at one x."""
 MOST_NAMED = 12
 """Series that fit into a legend inside the axes; with more, it is beside them."""
+WIDTH, HEIGHT, LETTER = 8.0, 4.5, 0.085
+"""Inches of a usual figure, and of a letter of a name."""
+USUAL_NAME, MOST_LETTERS, CAPTION = 16, 70, 105
+"""Letters of a name that a usual figure has room for, of all texts below the x-axis, and of a line of the caption."""
 
 
 def static_bytes(figure: Figure, kind: str) -> bytes:
     """A figure as `png`, `svg` or `pdf`; the same figure gives the same bytes."""
-    with mpl.rc_context(STYLE):
-        canvas = Canvas(figsize=(8, 4.5), dpi=160, layout="constrained")
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        # A character that the font lacks is a box in PNG and PDF; SVG has the text itself.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        canvas = Canvas(figsize=_size(figure), dpi=160, layout="constrained")
         deep = any(series.z for series in figure.series)
         axes = canvas.subplots(subplot_kw={"projection": "polar" if figure.polar else "3d" if deep else None})
         for band in figure.bands:
@@ -60,6 +68,24 @@ def static_bytes(figure: Figure, kind: str) -> bytes:
         content = BytesIO()
         canvas.savefig(content, format=kind, metadata=DATES[kind])
         return content.getvalue()
+
+
+def _size(figure: Figure) -> tuple[float, float]:
+    """Width and height in inches, with room for long names below and beside the axes, which would shrink to nothing."""
+    below = max(len(text) for _, text in figure.x_ticks) if _is_crowded(figure) else 0
+    names = [series.name for series in figure.series if series.strong or not series.group]
+    beside = max(map(len, names), default=0) if _has_legend_beside(figure, len(names)) else 0
+    return WIDTH + LETTER * beside, HEIGHT + LETTER * max(0, below - USUAL_NAME)
+
+
+def _is_crowded(figure: Figure) -> bool:
+    """Whether the texts below the x-axis are too long to stand side by side."""
+    return len("".join(text for _, text in figure.x_ticks)) > MOST_LETTERS and not figure.polar
+
+
+def _has_legend_beside(figure: Figure, names: int) -> bool:
+    """Whether the legend is beside the axes: with many names, and if lines of ranks are everywhere."""
+    return not figure.polar and (names > MOST_NAMED or figure.drawing == "bump")
 
 
 def _colour(series: Series) -> str:
@@ -119,8 +145,8 @@ def _shape(axes: Any, figure: Figure, deep: bool) -> None:
     for ticks, axis in ((figure.x_ticks, axes.xaxis), (figure.y_ticks, axes.yaxis)):
         if ticks:
             step = 2 * np.pi / len(ticks) if figure.polar and axis is axes.xaxis else 1
-            crowded = len("".join(text for _, text in ticks)) > 70 and not figure.polar and axis is axes.xaxis
-            axis.set_ticks([at * step for at, _ in ticks], [text for _, text in ticks], rotation=90 if crowded else 0)
+            rotation = 90 if axis is axes.xaxis and _is_crowded(figure) else 0
+            axis.set_ticks([at * step for at, _ in ticks], [text for _, text in ticks], rotation=rotation)
     if figure.polar:
         axes.set_ylim(0, 1.02)
         axes.set_yticklabels([])
@@ -143,9 +169,10 @@ def _shape(axes: Any, figure: Figure, deep: bool) -> None:
 
 def _name(axes: Any, figure: Figure) -> None:
     """Title, caption and legend."""
-    axes.set_title(figure.title + ("\n" if figure.caption else ""), loc="left", fontweight="bold", fontsize=11.5)
-    if figure.caption:
-        axes.text(0, 1.025, figure.caption, transform=axes.transAxes, fontsize=8.5, color=INK, alpha=0.75)
+    caption = wrap(figure.caption, CAPTION)
+    axes.set_title(figure.title, loc="left", fontweight="bold", fontsize=11.5, pad=6 + 11 * len(caption))
+    if caption:
+        axes.text(0, 1.025, "\n".join(caption), transform=axes.transAxes, fontsize=8.5, color=INK, alpha=0.75)
     groups = {series.group: _colour(series) for series in figure.series if series.group}
     handles, names = axes.get_legend_handles_labels()
     handles += [mpl.lines.Line2D([], [], color=colour, lw=1.1, marker="o", ms=4) for colour in groups.values()]
@@ -153,5 +180,10 @@ def _name(axes: Any, figure: Figure) -> None:
     shown.pop("", None)
     if not shown or figure.polar:
         return
-    beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5)} if len(shown) > MOST_NAMED else {}
-    axes.legend(shown.values(), shown.keys(), frameon=False, fontsize=9 if len(shown) < 20 else 6, **beside)
+    size = 9 if len(shown) < 20 else 6
+    if _has_legend_beside(figure, len(shown)):
+        axes.legend(
+            shown.values(), shown.keys(), frameon=False, fontsize=size, loc="center left", bbox_to_anchor=(1.01, 0.5)
+        )
+    else:
+        axes.legend(shown.values(), shown.keys(), frameon=False, fontsize=size)

@@ -98,7 +98,7 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
         *notes,
         *more,
         *untold,
-        *_missing(axes.missing()),
+        *_missing(axes, names),
         *_alone(names, axes),
     ]
     files = {"concept runs": concepts, "task runs": tasks, "shift runs": shift_runs}
@@ -177,8 +177,30 @@ def _shown(runs: Sequence[Run], taken: Collection[str], axes: Axes) -> dict[str,
     return {name: title for name, title in called.items() if title in axes.backbones}
 
 
-def _missing(axes: Sequence[str]) -> list[str]:
-    return [f"No data on {AXES[axis].lower()}: give {HOW_TO_GET[axis]} to include them." for axis in axes]
+def _missing(axes: Axes, names: Mapping[str, Sequence[str]]) -> list[str]:
+    """Sentences about axes that are not on the page: no data, no common measure, or backbones with other names."""
+    told = []
+    for axis in axes.missing():
+        title, own = AXES[axis], names[axis]
+        if not own:
+            told.append(f"No data on {title.lower()}: give {HOW_TO_GET[axis]} to include them.")
+        elif _is_apart(axis, names):
+            told.append(
+                f"{title} are not shown: backbones are matched by name, and theirs ({_some(own)}) are not among those "
+                f"of the other axes ({_some(axes.backbones)}). Give them the same names."
+            )
+        else:
+            told.append(f"{title} are not shown: their backbones have no measure in common.")
+    return told
+
+
+def _is_apart(axis: str, names: Mapping[str, Sequence[str]]) -> bool:
+    """Whether no backbone of an axis is on another one."""
+    return not any(name in own for other, own in names.items() if other != axis for name in names[axis])
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
 
 
 def _on_several(names: Mapping[str, Sequence[str]]) -> set[str]:
@@ -195,10 +217,10 @@ def _alone(names: Mapping[str, Sequence[str]], axes: Axes) -> list[str]:
     """Sentences about backbones on one axis only, if others are on several."""
     told = []
     for axis, title in AXES.items():
+        if axis in axes.missing() and _is_apart(axis, names):
+            continue  # told by `_missing`
         measured = {name for measure in axes.measures.values() if measure.axis == axis for name in measure.values}
         alone = [name for name in names[axis] if name not in axes.backbones and _is_alone(name, axis, names, measured)]
         if alone:
-            more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
-            who = f"{', '.join(alone[:3])}{more}"
-            told.append(f"Left out, only on {title.lower()}: {who}. Backbones are matched by name.")
+            told.append(f"Left out, only on {title.lower()}: {_some(alone)}. Backbones are matched by name.")
     return told

@@ -14,7 +14,7 @@ def build(page: AxesPage) -> Section:
     axes, starts = page.axes, axis_starts(page.axes)
     titles = [measure.title for measure in axes.measures.values()]
     columns = [Column(number=False, names=("measure",))]
-    columns += [Column(title, names=(title, f"{title} low", f"{title} high")) for title in titles]
+    columns += [Column(title, names=(title, f"{title} kind", f"{title} low", f"{title} high")) for title in titles]
     rows = [
         Row([Cell(title), *cells], "start" if number in starts else "")
         for number, (title, cells) in enumerate(zip(titles, correlation_matrix(axes), strict=True))
@@ -28,7 +28,8 @@ def build(page: AxesPage) -> Section:
         "Measures of the same axis, in grey, share data, so their correlation is no finding. Press a number to see its "
         "points."
     )
-    table = Table("correlations", columns, rows, head=True, kind="matrix")
+    caption = "Pearson’s correlation below the diagonal, Spearman’s above it"
+    table = Table("correlations", columns, rows, caption, head=True, kind="matrix")
     return Section("correlations", "Do the axes correlate?", menu="Correlations", tables=[table], note=note)
 
 
@@ -66,7 +67,7 @@ def _coefficient(pair: AxisPair, kind: str, shows: tuple[int, int], start: str) 
     strong, faint = "strong" if found.low > 0 or found.high < 0 else "", "" if pair.across else "faint"
     style = " ".join(filter(None, (strong, faint, start)))
     return Cell(
-        signed(found.value, 2), (found.value, found.low, found.high), about=about, shade=found.value, shows=shows,
+        signed(found.value, 2), (found.value, kind, found.low, found.high), about=about, shade=found.value, shows=shows,
         below=f"{signed(found.low, 2)} to {signed(found.high, 2)}", style=style,
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from unseen.report.axes.words import from_seen, rank_text, short_value, value_te
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.studies.axes.page_data import AxesPage
-from unseen.studies.axes.together import Axes
+from unseen.studies.axes.together import Axes, Measure, Standing
 
 
 def build(page: AxesPage) -> Section:
@@ -14,7 +14,7 @@ def build(page: AxesPage) -> Section:
     columns = [
         Column("Backbone", number=False, names=("backbone",)),
         *(
-            Column(measure.title, measure.about, names=(measure.name, f"{measure.name} rank"))
+            Column(measure.title, measure.about, names=[f"{measure.name} {what}" for what in _held(measure)])
             for measure in measures
         ),
     ]  # fmt: skip
@@ -32,6 +32,11 @@ def build(page: AxesPage) -> Section:
     )  # fmt: skip
 
 
+def _held(measure: Measure) -> tuple[str, ...]:
+    """What the columns of a measure hold in CSV: bounded ones also the logits that ranks and correlations are of."""
+    return ("percent", "logit", "rank") if measure.bounded else ("points", "rank")
+
+
 def _cells(axes: Axes, name: str) -> list[Cell]:
     cells, starts = [], axis_starts(axes)
     for place, measure in enumerate(axes.measures.values()):
@@ -44,12 +49,18 @@ def _cells(axes: Axes, name: str) -> list[Cell]:
         strong = "best" if standing.sure_first else ""
         cells.append(
             Cell(
-                short_value(measure, name), (measure.values[name], standing.rank), small=str(standing.rank),
+                short_value(measure, name), _values(measure, name, standing), small=str(standing.rank),
                 about=about, shade=2 * standing.ahead - 1 if standing.of > 1 else None,
                 style=f"{strong} {start}".strip(), below=from_seen(measure, name),
             )
         )  # fmt: skip
     return cells
+
+
+def _values(measure: Measure, name: str, standing: Standing) -> tuple[float, ...]:
+    """The values of `_held`."""
+    value = measure.values[name]
+    return (measure.percent(value), *([value] if measure.bounded else []), standing.rank)
 
 
 SECTION = PageSection("axes", 20, build)
