@@ -207,8 +207,8 @@ def test_findings_say_where_a_backbone_stands() -> None:
 def test_the_first_finding_counts_only_differences_beyond_chance() -> None:
     close = findings(compared_page(a=(113 / 150, 0.9), b=(112 / 150, 0.1)))[0]
     clear = findings(compared_page(a=(130 / 150, 0.9), b=(90 / 150, 0.1)))[0]
-    assert "on none of 1 data set" in close
-    assert "on 1 of 1 data set (a on 1)" in clear
+    assert "no backbone is more accurate than all others beyond chance on 1 data set" in close
+    assert "one backbone is more accurate than all others beyond chance on 1 of 1 data set: a on 1" in clear
     assert all("1 other data set" in sentence for sentence in (close, clear))
     assert not any("beyond chance" in sentence for sentence in findings(page()))
     assert not any(word in f"{close} {clear}" for word in ("best", "highest"))

@@ -104,13 +104,14 @@ def _leaders(page: TaskPage) -> Iterator[str]:
     if not compared:
         return
     first = Counter(filter(None, (leader(page, dataset, several[dataset]) for dataset in compared)))
+    of = counted(len(compared), "data set")
     who = joined([f"{name} on {count}" for name, count in first.most_common()])
-    of = f"of {counted(len(compared), 'data set')}"
+    where = f" on {first.total()} of {of}: {who}" if first else f" on any of {of}" if len(compared) > 1 else f" on {of}"
     others = counted(len(several) - len(compared), "other data set")
     rest = f" The scores on {others} have no such intervals." if len(several) > len(compared) else ""
     yield (
-        f"Linear probes: one backbone is more accurate than all others, beyond chance, on {first.total() or 'none'} "
-        f"{of}{f' ({who})' if who else ''}, by 95% intervals of the differences.{rest}"
+        f"Linear probes: {'one' if first else 'no'} backbone is more accurate than all others beyond chance{where} "
+        f"(95% intervals of the differences).{rest}"
     )
 
 
