@@ -208,7 +208,7 @@ def test_the_correlations_whose_sign_one_backbone_decides_are_counted_among_thos
     )
     across = [pair for pair in axes.pairs if pair.across]
     assert [pair.without_one is None for pair in across] == [True, False]
-    assert re.search("changes the sign of [01] of the 1 of them that have enough", findings(axes)[-1])
+    assert re.search("changes the sign of [01] of 1 correlation, of 2, that have enough backbones", findings(axes)[-1])
 
 
 def test_exported_tables_say_what_their_columns_hold(page: AxesPage, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from unseen.metrics.correlation import LEAST
 from unseen.metrics.resampling import Interval
 from unseen.studies.axes.together import Axes, AxisPair, Measure, Standing
-from unseen.words import joined, signed
+from unseen.words import counted, joined, signed
 
 FEW = 10
 """With fewer backbones, correlations come with a warning."""
@@ -118,8 +118,9 @@ def _few(known: list[AxisPair]) -> list[str]:
         return []
     tried = [pair.without_one for pair in known if pair.without_one]
     turned = sum(low < 0 < high for low, high in tried)
-    enough = f"{len(tried)} of them that have enough backbones for it" if len(tried) < len(known) else f"{len(known)}"
-    one = f"; leaving out one backbone changes the sign of {turned} of the {enough}" if tried else ""
+    enough = f", of {len(known)}, that have enough backbones for it" if len(tried) < len(known) else ""
+    changed = f"changes the sign of {turned} of {counted(len(tried), 'correlation')}{enough}"
+    one = f"; leaving out one backbone {changed}" if tried else ""
     return [
         f"With {most} backbones, intervals are wide{one}. They hold for these backbones, not for models in general."
     ]

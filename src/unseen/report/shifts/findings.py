@@ -85,6 +85,8 @@ def _accuracies(page: ShiftPage) -> Iterator[str]:
         low, high = (f"{100 * value:.2f}%" for value in (min(scores.values()), max(scores.values())))
         if len(scores) == 1:
             yield f"{name}: {joined(list(scores))} has an accuracy of {high}."
+        elif low == high:
+            yield f"{name}: all models have an accuracy of {high}."
         elif leader := runs.leader(name):
             yield f"{name}: {leader} has the highest accuracy, {high}, beyond chance; the lowest is {low}."
         else:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 NO_ID = (
-    "No fit of effective robustness: no test set of these runs is marked as in-distribution. Name it with --id, or set "
-    "shifted = false in its TOML file."
+    "No fit of effective robustness: no test set of these runs is marked as in-distribution. Name one with unseen "
+    "report --id, or describe it in a TOML file with shifted = false."
 )
 
 

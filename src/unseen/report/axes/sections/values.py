@@ -22,8 +22,8 @@ def build(page: AxesPage) -> Section:
     note = (
         "Values are in percent, or in points if they have a sign. The small number is the rank, 1 being the best; the "
         "colour shows it, from blue for the first to orange for the last. Hover over a number for its interval and the "
-        "range of its rank. A value is bold if the 95% range of its rank is the first rank alone. Press a heading to "
-        "sort."
+        "range of its rank. A value is bold if the 95% range of its rank is the first rank alone; ranges do not cover "
+        "the choice of concepts and test images. Press a heading to sort."
     )
     return Section(
         "values", "Values and ranks", menu="Values", note=note,
