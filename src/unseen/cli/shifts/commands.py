@@ -125,7 +125,7 @@ def pairs(
     ]  # fmt: skip
     many = len(found.ranked)
     console().print(f"{ood}: {many} pair{'s' if many > 1 else ''} on {found.ranked[0].fit.n} models")
-    print_table("Errors in percentage points", columns, rows, right=columns[1:])
+    print_table("Errors in percentage points; ± is a standard error over models", columns, rows, right=columns[1:])
     for sentence in (f"Accuracies were read as {checked.unit}.", *found.notes):
         note(sentence)
 

@@ -17,7 +17,7 @@ COLUMNS = (
     Column("Over concepts", "95% bootstrap interval over seeds and concepts, percent",
            names=("concept_low", "concept_high")),
     Column("Gap to seen", "points", names=("gap",)),
-    Column("Rank", "on the domain, 1 is best", names=("rank",)),
+    Column("Rank", "on the domain by the mean, 1 is best; ranges are in the section on ranks", names=("rank",)),
     Column("Deviation", "standard deviation over seeds, points", names=("deviation",)),
     Column("Interval", "95% bootstrap interval of the mean over seeds, percent", names=("low", "high")),
     Column("Seeds", "number of seeds", names=("seeds",)),

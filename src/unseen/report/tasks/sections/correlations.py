@@ -26,13 +26,13 @@ def build(page: TaskPage) -> Section | None:
         for average in table.averages
         if average.setting in known and is_headline(average.setting)
     ]
-    strongest = max(known, key=lambda name: abs(known[name].pearson.value))
-    title = next(average.title for average in table.averages if average.setting == strongest)
-    found = known[strongest].pearson
-    sentence = (
-        f"Over {known[strongest].n} models, accuracy on ImageNet correlates most strongly with {title}: Pearson’s r "
-        f"{minus(found.value)} (95% interval {minus(found.low)} to {minus(found.high)})."
-    )
+    titles = {average.setting: average.title for average in table.averages}
+    order = sorted(known, key=lambda name: known[name].pearson.value)
+    ends = [
+        f"{minus(r.value)} with {titles[name]} (95% interval {minus(r.low)} to {minus(r.high)}, {known[name].n} models)"
+        for name, r in ((name, known[name].pearson) for name in dict.fromkeys((order[0], order[-1])))
+    ]
+    sentence = f"Pearson’s r of accuracy on ImageNet: {' to '.join(ends)}."
     note = (
         "Each value is the mean of logits over data sets; angles are not transformed, and their sign is flipped. Lower "
         "calibration errors are better, so a negative correlation with accuracy is desirable there. Intervals are by "
