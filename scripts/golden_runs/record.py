@@ -42,7 +42,7 @@ class Recorder:
         for words in self.kind.before:
             self._run("data", words, data)
         found, stored = self._whole()
-        checks: dict[str, Any] = {"second run writes nothing": self._again()}
+        checks: dict[str, Any] = {"second run writes nothing": self._again(found["plans"])}
         if self.kind.parts and any(step.parts for step in self.kind.steps):
             checks["two parts are the whole"] = _same(found, self._parts())
         if self.kind.kills:
@@ -51,26 +51,26 @@ class Recorder:
 
     def _whole(self) -> tuple[dict[str, Any], list[int]]:
         """What was measured, and the number of results that each step stored."""
-        place, plans, stored = self._place("whole"), [], []
-        for step in self.kind.steps:
+        place, plans, stored = self._place("whole"), dict[str, dict[str, int]](), list[int]()
+        for number, step in enumerate(self.kind.steps, start=1):
             before = stored_results(place)
-            if step.plans and self.kind.plans:
-                plans.append(surface.plan(self._run("plan", step.plan(self.workers), place).out))
+            dry = self._run("plan", step.plan(self.workers), place) if step.plans and self.kind.plans else None
             said = self._run("whole", step.whole(self.workers), place)
-            if step.plans and not self.kind.plans:
-                plans.append(surface.plan(said.out))
+            if step.plans:
+                plans[f"step {number}"] = surface.plan((dry or said).out)
             stored.append(stored_results(place) - before)
         return {**_measured(place), "plans": plans}, stored
 
-    def _again(self) -> bool | list[str]:
-        """Run everything again; True if nothing is left to do and all files stay as they are that took work."""
+    def _again(self, plans: Mapping[str, dict[str, int]]) -> bool | list[str]:
+        """Run everything again; True if no file that took work is written again. Plans get the number of jobs left."""
         place = self.folder / "whole"
         worked = [step for step in self.kind.steps if (place / step.out / "results").is_dir()]
-        before, left = _files(place, worked), list[str]()
-        for step in worked:
-            said = self._run("again", step.whole(self.workers), place).out
-            left += [f"{step.out}: jobs to do"] if step.plans and surface.plan(said)["left"] > 0 else []
-        return left + _differing(before, _files(place, worked)) or True
+        before = _files(place, worked)
+        for number, step in enumerate(self.kind.steps, start=1):
+            said = self._run("again", step.whole(self.workers), place) if step in worked else None
+            if said and step.plans:
+                plans[f"step {number}"]["left again"] = surface.plan(said.out)["left"]
+        return _differing(before, _files(place, worked)) or True
 
     def _parts(self) -> dict[str, Any]:
         place = self._place("parts")

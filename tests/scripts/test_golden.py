@@ -21,7 +21,7 @@ WHOLE: dict[str, Any] = {
     "details": {"run | net": {"rate": (3.0).hex()}},
     "stores": {"run | features/trees/net-train-0": "0 1 2"},
     "arrays": {},
-    "plans": [{"parts": 1, "jobs": 2, "left": 2}],
+    "plans": {"step 1": {"parts": 1, "jobs": 2, "left": 2, "left again": 0}},
     "checks": {"second run writes nothing": True},
     "page": ["Title", "10.0%"],
 }
@@ -73,8 +73,8 @@ def test_no_kind_names_a_place_of_this_machine() -> None:
         ("scores", {}),
         ("stores", {"run | features/trees/net-train-1": "0 1 2"}),
         ("checks", {"second run writes nothing": ["results/1.json"]}),
-        ("details", {"run | net": {"rate": (3.5).hex()}}),
-        ("plans", []),
+        ("details", {"run | net": {"rate": f"{(3.5).hex()} None"}}),
+        ("plans", {}),
         ("page", ["Title", "10.1%"]),
     ],
 )
