@@ -8,8 +8,8 @@ import pytest
 
 from unseen.errors import UserError
 from unseen.images.dense.labels import Objects
-from unseen.metrics.boxes import Detections, Floats, overlaps
-from unseen.metrics.detection import THRESHOLDS, coco_scores, voc_scores
+from unseen.metrics.boxes import Detections, Floats, inside, overlaps
+from unseen.metrics.detection import THRESHOLDS, best_f1_score, coco_scores, voc_scores
 
 
 def random_scene(
@@ -165,6 +165,40 @@ def test_what_cannot_be_scored_is_refused() -> None:
         voc_scores([Objects.of([], [])], [Detections.of([], [], [])], 2)
     with pytest.raises(UserError, match="2 images"):
         coco_scores([Objects.of([], [])], [Detections.of([], [], [])] * 2, 2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_f1_is_found_by_trying_every_score(seed: int) -> None:
+    truth, found = random_scene(np.random.default_rng(seed))
+
+    def f1(least: float) -> float:
+        """Hits and misses counted one detection at a time, by the rules of `plain_voc_ap`."""
+        hits, wrong, objects = 0, 0, 0
+        for number in range(3):
+            for one, detected in zip(truth, found, strict=True):
+                mine = (one.classes == number) & ~one.crowd
+                objects, taken = objects + int(mine.sum()), set[int]()
+                own = np.flatnonzero((detected.classes == number) & (np.round(detected.scores, 3) >= least))
+                for k in own[np.argsort(-np.round(detected.scores[own], 3), kind="stable")]:
+                    ious = overlaps(detected.boxes[k : k + 1], one.boxes)[0] * mine
+                    best = int(ious.argmax()) if mine.any() else -1
+                    hit = best >= 0 and ious[best] > 0.5
+                    crowds = one.boxes[(one.classes == number) & one.crowd]
+                    if not hit and inside(detected.boxes[k : k + 1], crowds).max(initial=0) > 0.5:
+                        continue
+                    hits, wrong = hits + (hit and best not in taken), wrong + (not hit or best in taken)
+                    taken |= {best} if hit else set()
+        return 2 * hits / (hits + wrong + objects)
+
+    every = sorted({round(float(score), 3) for one in found for score in one.scores})
+    assert f1(best_f1_score(truth, found, 3)) == pytest.approx(max(map(f1, every)))
+
+
+def test_without_hits_as_many_detections_are_drawn_as_there_are_objects() -> None:
+    truth = [Objects.of([[0, 0, 5, 5], [9, 9, 12, 12]], [0, 1])]
+    found = [Detections.of([[50, 50, 60, 60]] * 3, [0, 1, 0], [0.3, 0.2, 0.1])]
+    assert best_f1_score(truth, found, 2) == 0.2
+    assert best_f1_score(truth, [Detections.of([], [], [])], 2) == 0.0
 
 
 def test_overlaps_of_boxes_without_area_are_zero() -> None:

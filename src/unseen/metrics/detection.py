@@ -47,13 +47,38 @@ def voc_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: i
     return _scores(tables)
 
 
-def _voc_class(truth: Sequence[Objects], detections: Sequence[Detections], number: int) -> Floats | None:
-    """(thresholds,) average precision of a class; None if it has no objects."""
-    objects = sum(int(((each.classes == number) & ~each.ignored).sum()) for each in truth)
-    if not objects:
-        return None
-    scores, best, place, ignored = list[Floats](), list[Floats](), list[NDArray[np.int64]](), list[Bools]()
-    crowded, before = list[Floats](), 0
+@dataclass(frozen=True, eq=False)
+class _Matches:
+    """The detections of a class in all images, by decreasing score.
+
+    Attributes:
+        objects: number of objects that count.
+        overlap, place: the largest overlap with an object that is not a crowd, and a number for that object.
+        ignored: whether that object is ignored.
+        crowded: the largest share of the detection in a crowd.
+    """
+
+    objects: int
+    scores: Floats
+    overlap: Floats
+    place: NDArray[np.int64]
+    ignored: Bools
+    crowded: Floats
+
+    def at(self, limit: float) -> tuple[Bools, Bools]:
+        """Which detections hit an object at a threshold on overlap, and which do not count."""
+        close = self.overlap > limit
+        skipped = np.where(close, self.ignored, self.crowded > limit)
+        candidates = np.flatnonzero(close & ~skipped)
+        hit = np.zeros(len(close), dtype=bool)
+        hit[candidates[np.unique(self.place[candidates], return_index=True)[1]]] = True
+        return hit, skipped
+
+
+def _voc_matches(truth: Sequence[Objects], detections: Sequence[Detections], number: int) -> _Matches:
+    objects, before = 0, 0
+    scores, best, crowded = ([np.zeros(0)] for _ in range(3))
+    place, ignored = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=bool)]
     for true, detected in zip(truth, detections, strict=True):
         mine, own = (true.classes == number) & ~true.crowd, detected.classes == number
         boxes, crowds = detected.boxes[own], true.boxes[(true.classes == number) & true.crowd]
@@ -65,30 +90,55 @@ def _voc_class(truth: Sequence[Objects], detections: Sequence[Detections], numbe
         place.append(before + nearest)
         ignored.append(true.ignored[mine][nearest] if mine.any() else np.zeros(int(own.sum()), dtype=bool))
         crowded.append(inside(boxes, crowds).max(axis=1, initial=0.0))
+        objects += int((mine & ~true.ignored).sum())
         before += int(mine.sum())
     order = np.argsort(-np.concatenate(scores), kind="stable")
-    overlap, where, skipped, covered = (np.concatenate(part)[order] for part in (best, place, ignored, crowded))
-    return np.array(
-        [
-            _voc_precision(overlap > limit, where, np.where(overlap > limit, skipped, covered > limit), objects)
-            for limit in THRESHOLDS
-        ]
+    return _Matches(
+        objects,
+        np.concatenate(scores)[order],
+        np.concatenate(best)[order],
+        np.concatenate(place)[order],
+        np.concatenate(ignored)[order],
+        np.concatenate(crowded)[order],
     )
 
 
-def _voc_precision(close: Bools, place: NDArray[np.int64], ignored: Bools, objects: int) -> float:
-    """Average precision at eleven recalls, of detections sorted by score.
+def _voc_class(truth: Sequence[Objects], detections: Sequence[Detections], number: int) -> Floats | None:
+    """(thresholds,) average precision of a class; None if it has no objects."""
+    matches = _voc_matches(truth, detections, number)
+    if not matches.objects:
+        return None
+    return np.array([_voc_precision(*matches.at(limit), matches.objects) for limit in THRESHOLDS])
 
-    Args:
-        close: whether a detection overlaps the object at `place` enough.
-        ignored: whether it does not count, because of that object or because of a crowd.
-    """
-    candidates = np.flatnonzero(close & ~ignored)
-    hit = np.zeros(len(close), dtype=bool)
-    hit[candidates[np.unique(place[candidates], return_index=True)[1]]] = True
-    hits, detections = np.cumsum(hit[~ignored]), np.arange(1, int((~ignored).sum()) + 1)
+
+def _voc_precision(hit: Bools, skipped: Bools, objects: int) -> float:
+    """Average precision at eleven recalls, of detections sorted by score."""
+    hits, detections = np.cumsum(hit[~skipped]), np.arange(1, int((~skipped).sum()) + 1)
     recall, precision = hits / objects, hits / detections
     return float(np.mean([precision[recall >= step / 10].max(initial=0.0) for step in range(11)]))
+
+
+def best_f1_score(truth: Sequence[Objects], found: Sequence[Detections], classes: int, limit: float = 0.5) -> float:
+    """The least score of the detections that agree best with the objects of all classes, by F1.
+
+    Without any hit, it is the score from which on there are as many detections as objects.
+
+    Args:
+        limit: threshold on intersection over union.
+    """
+    _check(truth, found)
+    matches = [_voc_matches(truth, found, number) for number in range(classes)]
+    hits, skips = (np.concatenate(of) for of in zip(*(each.at(limit) for each in matches), strict=True))
+    scores = np.concatenate([each.scores for each in matches])[~skips]
+    order, objects = np.argsort(-scores, kind="stable"), sum(each.objects for each in matches)
+    if not len(order):
+        return 0.0
+    scores, right = scores[order], np.cumsum(hits[~skips][order])
+    if not right[-1]:
+        return float(scores[min(max(objects, 1), len(scores)) - 1])
+    f1 = 2 * right / (objects + np.arange(1, len(scores) + 1))
+    last = np.append(scores[1:] < scores[:-1], True)  # detections of equal scores are drawn together or not at all
+    return float(scores[last][f1[last].argmax()])
 
 
 def coco_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: int) -> DetectionScores:

@@ -73,6 +73,15 @@ def test_every_setting_is_trained_as_if_alone() -> None:
         assert torch.allclose(found, plain(X, Y, rate, decay, SHORT), atol=2e-4)
 
 
+def test_every_decay_acts_in_the_shortest_training() -> None:
+    """Decay multiplies the learning rate: over 500 steps, 0.01 changed no weight by more than a thousandth."""
+    X, Y = patches()
+    generator = torch.Generator().manual_seed(0)
+    found = fit_patches(TrainingPatches.of(X, Y), torch.arange(len(X)), PATCH_LINEAR.settings, PATCH_LINEAR, generator)
+    sizes = found.weights.norm(dim=(1, 2)).view(len(PATCH_LINEAR.rates), len(PATCH_LINEAR.decays))
+    assert bool((sizes[:, 1:] < 0.99 * sizes[:, :-1]).all())
+
+
 def test_the_schedule_rises_and_falls() -> None:
     factors = [_factor(step, 100, 0.05) for step in range(100)]
     assert factors[:5] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])

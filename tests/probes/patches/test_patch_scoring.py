@@ -63,5 +63,14 @@ def test_the_best_images_come_first_and_the_worst_last() -> None:
 def test_an_image_is_scored_by_itself() -> None:
     labels = np.array([[0, 1], [1, 255]], dtype=np.uint8)
     predicted = torch.zeros(2, 2, dtype=torch.int64)
-    assert image_score(ClassCodes(2), predicted, labels) == pytest.approx(1 / 3)
+    assert image_score(ClassCodes(2), predicted, labels) == pytest.approx((1 / 3 + 0) / 2)
     assert image_score(ClassCodes(2), predicted, np.full((2, 2), 255, dtype=np.uint8)) is None
+
+
+def test_a_missed_object_is_worse_than_one_that_is_mostly_found() -> None:
+    missed, found = np.zeros((10, 10), dtype=np.uint8), np.zeros((10, 10), dtype=np.uint8)
+    missed[0, :5], found[:5] = 1, 1
+    nothing, most = torch.zeros(10, 10, dtype=torch.int64), torch.as_tensor(found).long()
+    most[4] = 0
+    scores = [image_score(ClassCodes(2), *pair) for pair in ((nothing, missed), (most, found))]
+    assert scores == pytest.approx([0.95 / 2, (40 / 50 + 50 / 60) / 2])  # with pixel accuracies of 0.95 and 0.9

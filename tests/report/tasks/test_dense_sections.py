@@ -11,6 +11,7 @@ import pytest
 from axis_folders import write_task_run
 from PIL import Image
 
+from unseen.errors import UserError
 from unseen.images.dense.sets import get_dense_dataset
 from unseen.papers.comparability import ScoredData
 from unseen.probes.patches.scoring import picture_name
@@ -201,6 +202,32 @@ def test_pictures_are_in_the_page_with_what_they_are(tmp_path: Path) -> None:
     assert "three panels" in section.note
     html = page_html(task_page(page))
     assert html.count("data:image/png;base64,") == 5
+
+
+def test_pictures_have_their_scores_and_a_legend_of_the_classes_they_show(tmp_path: Path) -> None:
+    write_pictures(tmp_path / PICTURES / "patch-own", 2, noise=False)
+    known = [{"file": picture_name(n), "score": 0.5 - n / 4, "classes": [0, 2 + n]} for n in (0, 1)]
+    names = ["sky", "unicorn", "road", "<car>"]
+    page = made(probed("own", "classes", [0.5] * 4, classes=names, pictures=known), folder=tmp_path)
+    [gallery] = section_of(page, "dense-own").galleries
+    assert [picture.lines[1] for picture in gallery.pictures] == ["mIoU 50.00%", "mIoU 25.00%"]
+    assert [name for _, name in gallery.colours] == ["sky", "road", "<car>"]
+    html = page_html(task_page(page))
+    assert html.count('<span style="background: #') == 3
+    assert "&lt;car&gt;" in html
+    damaged = probed("own", "classes", [0.5] * 4, classes=names, pictures=[{"file": 3}])
+    with pytest.raises(UserError, match=r"patch-own\.json"):
+        made(damaged, folder=tmp_path)
+
+
+def test_detections_say_from_which_score_they_are_drawn(tmp_path: Path) -> None:
+    result = trained("detector-frozen")
+    write_pictures(tmp_path / PICTURES / result.key, 1, noise=False)
+    for more, text in (({}, "0.500 on"), ({"drawn_from": 0.065, "pictures": []}, "0.065 on")):
+        page = made(replace(result, values={**result.values, **more}), folder=tmp_path)
+        [gallery] = section_of(page, "dense-voc-detection").galleries
+        assert text in gallery.title
+        assert len(gallery.colours) == 20
 
 
 def test_pictures_of_earlier_versions_are_neither_best_nor_worst(tmp_path: Path) -> None:

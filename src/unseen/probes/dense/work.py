@@ -1,6 +1,7 @@
 """One training on images with boxes or maps, from the backbone to the scores."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Labels, Map, Objects
-from unseen.images.dense.pictures import label_picture
+from unseen.images.dense.pictures import KeptPicture, label_picture
 from unseen.images.transform import Transform
 from unseen.metrics.boxes import Detections
-from unseen.metrics.detection import coco_scores, voc_scores
+from unseen.metrics.detection import best_f1_score, coco_scores, voc_scores
 from unseen.probes.by_name.dense_trained import DenseTrainingJob
 from unseen.probes.dense.batches import TrainingImages, box_batches, map_batches
 from unseen.probes.dense.bodies import body_with_maps
@@ -28,8 +29,6 @@ from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score
 
 CHECKS = 20
 """Steps between checks of the loss and saving of the state."""
-CONFIDENT = 0.5
-"""Detections with a lower score are not drawn."""
 CODED_NORMALS = 200_000
 
 
@@ -155,20 +154,24 @@ def _score_boxes(
         kept.append(number)
     classes = len(data.dataset.classes)
     paper, coco = voc_scores(truth, detections, classes), coco_scores(truth, detections, classes)
-    if folder is not None:
-        own = [
-            (voc_scores([true], [seen], classes).ap, place)
-            for place, (true, seen) in enumerate(zip(truth, detections, strict=True))
-            if not true.ignored.all()
-        ]
-        for picture, place in enumerate(best_and_worst(own)):
-            sure = detections[place].scores >= CONFIDENT
-            drawn = Objects.of(detections[place].boxes[sure], detections[place].classes[sure])
-            label_picture("boxes", data.pixels(kept[place]), truth[place], drawn, folder / picture_name(picture))
+    own = {
+        place: voc_scores([true], [seen], classes).ap
+        for place, (true, seen) in enumerate(zip(truth, detections, strict=True))
+        if not true.ignored.all()
+    }
+    pictures, drawn_from = list[KeptPicture](), best_f1_score(truth, detections, classes)
+    for picture, place in enumerate(best_and_worst([(score, place) for place, score in own.items()]) if folder else ()):
+        sure = np.round(detections[place].scores, 3) >= drawn_from
+        drawn = Objects.of(detections[place].boxes[sure], detections[place].classes[sure])
+        assert folder is not None
+        path, pixels = folder / picture_name(picture), data.pixels(kept[place])
+        pictures.append(label_picture("boxes", pixels, truth[place], drawn, path, own[place]))
     return {
         **{name: getattr(paper, name) for name in ("ap", "ap50", "ap75")},
         **{f"coco-{name}": getattr(coco, name) for name in ("ap", "ap50", "ap75")},
         "by_class": [None if np.isnan(value) else value for value in paper.by_class],
+        "pictures": [asdict(each) for each in pictures],
+        "drawn_from": drawn_from,
     }
 
 
@@ -181,7 +184,7 @@ def _score_maps(
     device: torch.device,
     folder: Path | None,
 ) -> dict[str, Any]:
-    scorer, own = MapScorer(codes), list[tuple[float, int]]()
+    scorer, own = MapScorer(codes), dict[int, float]()
     predict = partial(predicted_map, model, transform=backbone.spec.transform, protocol=job.protocol, device=device)
     for number, labels in _labelled(data, "test"):
         assert not isinstance(labels, Objects)
@@ -189,11 +192,13 @@ def _score_maps(
         scorer.add_map(predicted, labels)
         score = image_score(codes, predicted, labels)
         if score is not None:
-            own.append((score, number))
-    for picture, number in enumerate(best_and_worst(own) if folder else ()):
+            own[number] = score
+    pictures = list[KeptPicture]()
+    for picture, number in enumerate(best_and_worst([(score, at) for at, score in own.items()]) if folder else ()):
         labels, pixels = data.labels(number), data.pixels(number)
         shown: Map = codes.decode(predict(pixels)).cpu().numpy()
         assert folder is not None
-        label_picture(job.kind, pixels, labels, shown, folder / picture_name(picture))
+        path = folder / picture_name(picture)
+        pictures.append(label_picture(job.kind, pixels, labels, shown, path, own[number]))
     by_class = [None if np.isnan(value) else value for value in scorer.class_iou]
-    return {**dict(scorer.scores()), "by_class": by_class}
+    return {**dict(scorer.scores()), "by_class": by_class, "pictures": [asdict(each) for each in pictures]}

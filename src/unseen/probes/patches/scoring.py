@@ -8,6 +8,7 @@ from torch import Tensor
 
 from unseen.errors import UserError
 from unseen.images.dense.labels import IGNORED, Map
+from unseen.metrics.catalogue import METRICS
 from unseen.metrics.depth import depth_errors, depth_scores
 from unseen.metrics.segmentation import confusion, segmentation_scores
 from unseen.metrics.surface_normals import angular_errors, normal_scores
@@ -102,14 +103,13 @@ class MapScorer:
 def image_score(codes: Codes, predicted: Tensor, labels: Map) -> float | None:
     """How well one image is predicted, larger is better; None for an image without a labelled pixel.
 
-    It is the share of pixels with the right class, or minus the mean angle, or minus the depth error.
+    It is the main metric of its kind: the mean IoU of the classes that are there or predicted, or minus the mean angle,
+    or minus the depth error.
     """
     alone = MapScorer(codes)
     alone.add_map(predicted, labels)
     try:
-        scores = dict(alone.scores())
+        metric, value = alone.scores()[0]
     except UserError:
         return None
-    if "pixel-accuracy" in scores:
-        return scores["pixel-accuracy"]
-    return -scores.get("angle-mean", scores.get("depth-rmse", 0.0))
+    return value if METRICS[metric].higher_is_better else -value

@@ -227,6 +227,7 @@ class Gallery:
 
     Attributes:
         panels: number of panels of each picture, side by side; 0 for small pictures without panels.
+        colours: (colour as `#rrggbb`, its meaning) for every colour that pictures use.
     """
 
     title: str
@@ -234,6 +235,7 @@ class Gallery:
     words: Sequence[str] = ()
     noun: str = "concept"
     panels: int = 0
+    colours: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,21 @@ from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.images.dense.labels import Kind
+from unseen.images.dense.pictures import KeptPicture
 from unseen.images.dense.sets import dense_datasets
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_maps
 from unseen.papers.dense_settings import PATCH_PROBES, PROBE_TITLES, TRAINED
 from unseen.probes.dense.protocols import SHORT
+from unseen.reading.json_records import typed
 from unseen.runs.comparability_words import ERICSSON, verdict_sentences
 from unseen.runs.data import RunData
 from unseen.runs.results import Result
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
 from unseen.studies.tasks.comparisons import is_dense, own_name, own_title
+
+EARLIER_SCORE = 0.5
+"""Least score of the detections in pictures of earlier versions."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +31,16 @@ class DenseResult:
         scores: the main metric first.
         by_class: IoU or AP of each class, None for classes without test images; empty if there are no classes.
         pictures: files with three panels each: image, ground truth, prediction.
+        known: what the result says about pictures, by file; results of earlier versions say nothing.
+        drawn_from: least score of the detections in the pictures.
     """
 
     backbone: str
     scores: Sequence[Score]
     by_class: Sequence[float | None]
     pictures: Sequence[Path]
+    known: Mapping[str, KeptPicture]
+    drawn_from: float
 
 
 @dataclass(frozen=True)
@@ -133,10 +142,13 @@ def _result(result: Result, pictures: Mapping[str, Path]) -> DenseResult:
     folder = pictures.get(result.key)
     files = sorted(folder.glob("*.png"), key=lambda path: (len(path.stem), path.stem)) if folder else []
     by_class = result.values.get("by_class", [])
-    known = len(_classes(result))
-    if not isinstance(by_class, list) or (by_class and known and len(by_class) != known):
+    count = len(_classes(result))
+    if not isinstance(by_class, list) or (by_class and count and len(by_class) != count):
         raise UserError(f"the result {result.key}.json is damaged; delete the file and run again")
-    return DenseResult(str(result.job["backbone"]), list(result_scores(result)), by_class, files)
+    where = f"{result.key}.json"
+    known = {each.file: each for each in typed(result.values.get("pictures", []), list[KeptPicture], where)}
+    drawn_from = typed(result.values.get("drawn_from", EARLIER_SCORE), float, where)
+    return DenseResult(str(result.job["backbone"]), list(result_scores(result)), by_class, files, known, drawn_from)
 
 
 def _classes(result: Result) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ from unseen.features.patches import PatchFeatures
 from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.label_survey import survey_labels
 from unseen.images.dense.labels import Map, Objects
-from unseen.images.dense.pictures import label_picture
+from unseen.images.dense.pictures import KeptPicture, label_picture
 from unseen.probes.patches.job import PatchJob, Predictor
-from unseen.probes.patches.scoring import map_prediction, picture_name
+from unseen.probes.patches.scoring import image_score, map_prediction, picture_name
 from unseen.probes.patches.task import PatchTask
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.job import job_key
@@ -59,8 +59,8 @@ class DenseProbe:
                 raise UserError(f"{sides[split].place}: changed since this run was planned; run it again")
         task = _task(here, job.backbone, device)
         measured, predictor = job.run(task)
-        _keep_pictures(task, predictor, self.out / PICTURES / job_key(job))
-        return measured | {"classes": list(here.opened.dataset.classes), "device": device.type}
+        pictures = [asdict(each) for each in _pictures(task, predictor, self.out / PICTURES / job_key(job))]
+        return measured | {"classes": list(here.opened.dataset.classes), "device": device.type, "pictures": pictures}
 
 
 @lru_cache(maxsize=1)
@@ -69,7 +69,7 @@ def _task(data: DenseData, backbone: str, device: torch.device) -> PatchTask:
     return PatchTask(data.opened, data.features[backbone]["train"], data.features[backbone]["test"], device)
 
 
-def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:
+def _pictures(task: PatchTask, predictor: Predictor, folder: Path) -> Iterator[KeptPicture]:
     """Write image, ground truth and prediction of the best and the worst test images, side by side."""
     numbers = {entry.id: number for number, entry in enumerate(task.opened.source.entries)}
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,9 +79,10 @@ def _keep_pictures(task: PatchTask, predictor: Predictor, folder: Path) -> None:
         assert not isinstance(labels, Objects)
         shares = predictor.predict(torch.from_numpy(task.test.image(row)).to(task.device))
         size = (labels.shape[0], labels.shape[1])
-        predicted: Map = map_prediction(shares, task.test.grid, size, predictor.codes).cpu().numpy()
-        pixels = task.opened.pixels(number)
-        label_picture(task.opened.dataset.kind, pixels, labels, predicted, folder / picture_name(place))
+        predicted = map_prediction(shares, task.test.grid, size, predictor.codes)
+        score, path = image_score(predictor.codes, predicted, labels) or 0.0, folder / picture_name(place)
+        shown: Map = predicted.cpu().numpy()
+        yield label_picture(task.opened.dataset.kind, task.opened.pixels(number), labels, shown, path, score)
 
 
 def label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from unseen.images.dense.pictures import legend
+from unseen.papers.dense_settings import METRIC_TITLES, text_with_unit
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Gallery, Picture, Section, Series
 from unseen.report.tasks.dense_tables import class_metric, class_table, probe_table, slug
@@ -23,12 +25,18 @@ MOST_BARS = 40
 """Classes in a figure; with more, only the best and the worst."""
 NAMED = 3
 """Classes that a sentence names."""
+Caption = tuple[Path, Sequence[str]]
+"""A picture and the lines of its caption."""
 PANELS = {
     "classes": "the true class of each pixel, and the predicted one; white pixels have none",
     "normals": "the true direction of each surface as a colour, and the predicted one",
     "depth": "the true depth, darker where farther, and the predicted one",
-    "boxes": "the true boxes, and those predicted with some confidence, a colour for each class",
+    "boxes": "the true boxes, and the detections, a colour for each class",
 }
+OTHER_AXES = {"nyuv2-normals"}
+"""Data sets whose normals have axes of their own."""
+MOST_COLOURS = 40
+"""Classes of a legend if it is not known which of them pictures show."""
 
 
 def build(page: TaskPage) -> Iterator[Section]:
@@ -37,7 +45,7 @@ def build(page: TaskPage) -> Iterator[Section]:
     for task in page.dense:
         tables = [probe_table(page, task, probe) for probe in task.probes]
         with_classes = [probe for probe in task.probes if any(_some(result) for result in probe.results)]
-        shown = [gallery for probe in task.probes for gallery in _galleries(probe, kept)]
+        shown = [gallery for probe in task.probes for gallery in _galleries(task, probe, kept)]
         panels = f" Pictures have three panels: the image, {PANELS[task.kind]}." if shown else ""
         yield Section(
             f"dense-{slug(task.name)}",
@@ -94,18 +102,35 @@ def _bars(task: DenseTask, probe: DenseProbe) -> Figure:
     return Figure(f"{probe.title}, {which}", "", f"{metric} (%)", series, ticks)
 
 
-def _galleries(probe: DenseProbe, kept: dict[Path, Picture]) -> Iterator[Gallery]:
+def _galleries(task: DenseTask, probe: DenseProbe, kept: dict[Path, Picture]) -> Iterator[Gallery]:
     for result in probe.results:
-        pictures = [kept[path] for path in result.pictures if path in kept]
-        if pictures:
-            left = len(result.pictures) - len(pictures)
+        paths = [path for path in result.pictures if path in kept]
+        if paths:
+            left = len(result.pictures) - len(paths)
             more = f"; {left} more in {result.pictures[0].parent}" if left else ""
-            yield Gallery(f"{probe.title}, {result.backbone}: image, truth, prediction{more}", pictures, panels=3)
+            chosen = ", the threshold with the highest F1 on the test images" if result.known else ""
+            drawn = f"; detections with scores from {result.drawn_from:.3f} on{chosen}"
+            title = f"{probe.title}, {result.backbone}: image, truth, prediction"
+            yield Gallery(
+                f"{title}{drawn if task.kind == 'boxes' else ''}{more}",
+                [kept[path] for path in paths],
+                panels=3,
+                colours=legend(
+                    task.kind, task.classes, _classes(task, result, paths), other_axes=task.name in OTHER_AXES
+                ),
+            )
+
+
+def _classes(task: DenseTask, result: DenseResult, paths: Sequence[Path]) -> list[int]:
+    """The classes in some pictures; of results of earlier versions all classes, unless there are many."""
+    if all(path.name in result.known for path in paths):
+        return sorted({number for path in paths for number in result.known[path.name].classes})
+    return [*range(len(task.classes))] if len(task.classes) <= MOST_COLOURS else []
 
 
 def _kept_pictures(page: TaskPage) -> dict[Path, Picture]:
     """As many pictures as fit on a page: the first of every result, then the second of every result, and so on."""
-    told = [_captions(result.pictures) for task in page.dense for probe in task.probes for result in probe.results]
+    told = [_captions(result) for task in page.dense for probe in task.probes for result in probe.results]
     kept: dict[Path, Picture] = {}
     size = 0
     for turn in zip_longest(*(_ends_first(each) for each in told)):
@@ -118,27 +143,31 @@ def _kept_pictures(page: TaskPage) -> dict[Path, Picture]:
     return kept
 
 
-def _ends_first(items: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
+def _ends_first(items: Sequence[Caption]) -> list[Caption]:
     """The best, the worst, the second best, and so on, so that those in between are left out."""
     order = [place for pair in zip_longest(range(len(items)), reversed(range(len(items)))) for place in pair]
     return [items[place] for place in dict.fromkeys(order)]
 
 
-def _captions(pictures: Sequence[Path]) -> list[tuple[Path, str]]:
-    """The caption of each picture: the best test images, then the worst, the worst last.
+def _captions(result: DenseResult) -> list[Caption]:
+    """The caption of each picture: the best test images, then the worst, the worst last, each with its score.
 
     Pictures of earlier versions have only numbers as names, and not all were chosen by their scores.
     """
+    pictures, metric = result.pictures, result.scores[0].metric
     best, worst = ([path for path in pictures if path.stem.endswith(f"-{end}")] for end in ("best", "worst"))
     others = [path for path in pictures if path not in {*best, *worst}]
-    return [
+    named = [
         *((path, f"test image {place}") for place, path in enumerate(others, 1)),
         *((path, f"best test image {place}") for place, path in enumerate(best, 1)),
         *((path, f"worst test image {place}") for path, place in zip(worst, range(len(worst), 0, -1), strict=True)),
     ]
+    title = METRIC_TITLES[metric]
+    scores = {name: f"{title} {text_with_unit(metric, of.score)}" for name, of in result.known.items()}
+    return [(path, [name, *([scores[path.name]] if path.name in scores else [])]) for path, name in named]
 
 
-def _picture(path: Path, caption: str) -> Picture | None:
+def _picture(path: Path, caption: Sequence[str]) -> Picture | None:
     """The file unchanged, or as a JPEG if it is large; None for a damaged file."""
     from PIL import Image, UnidentifiedImageError
 
@@ -147,10 +176,10 @@ def _picture(path: Path, caption: str) -> Picture | None:
         with Image.open(BytesIO(content)) as image:
             if len(content) <= LARGE:
                 image.verify()
-                return Picture(content, [caption])
+                return Picture(content, caption)
             smaller = BytesIO()
             image.convert("RGB").save(smaller, format="JPEG", quality=QUALITY)
-            return Picture(smaller.getvalue(), [caption], "jpeg")
+            return Picture(smaller.getvalue(), caption, "jpeg")
     except (OSError, UnidentifiedImageError, SyntaxError, ValueError):
         return None
 
