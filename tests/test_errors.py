@@ -1,6 +1,29 @@
-import pytest
+"""Errors about wrong names and wrong rows, and the names of arguments in them: options of a command, or of Python."""
 
-from unseen.errors import UserError, look_up
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from run_folders import write_concept_run
+
+import unseen
+from unseen.errors import UserError, argument, look_up, naming_options, on_command_line, option, row_numbers
+from unseen.runs.data import Backbone
+
+SOURCE = Path(unseen.__file__).parent
+OPTION = re.compile(r"(?<![\w-])--[a-z]")
+COMMANDS = re.compile(r"\b(?:unseen|ray start|docker run|pip install) [^;,:)]*")
+"""A whole command may be named anywhere."""
+ONLY_COMMANDS = {
+    "backbones/registry.py", "studies/axes/study.py", "studies/concepts/finetune.py",
+    "studies/concepts/finetune_request.py", "studies/concepts/noise_of_run.py", "studies/shifts/finetune.py",
+    "studies/shifts/pool.py", "studies/shifts/training_sets.py", "runs/parts.py",
+}  # fmt: skip
+"""Modules with errors of work that only commands do, or with options of pip."""
 
 
 def test_an_unknown_name_is_told_which_are_close_or_else_all() -> None:
@@ -10,3 +33,117 @@ def test_an_unknown_name_is_told_which_are_close_or_else_all() -> None:
         look_up(known, "resnick", "measure")
     with pytest.raises(UserError, match=r"^no measure 'x' of words; there are resnik, lin$"):
         look_up(known, "x", "measure", " of words")
+
+
+def test_rows_are_counted_in_words() -> None:
+    assert row_numbers([3]) == "row 3"
+    assert row_numbers([3, 17, 40]) == "rows 3, 17 and 40"
+    assert row_numbers(range(1000, 2000)) == "1,000 rows (the first are 1,000, 1,001, 1,002, 1,003, 1,004)"
+
+
+def test_arguments_are_named_as_the_user_writes_them() -> None:
+    written: list[Callable[[], str]] = [
+        lambda: argument("ray-address"), lambda: option("out"), lambda: option("on-error", "report"),
+        lambda: option("patches", 100), lambda: option("allow-code", True), lambda: option("checkpoint", "FILE"),
+        lambda: option("test-set", python="test_sets"),
+    ]  # fmt: skip
+    assert [each() for each in written] == [
+        "ray_address", "out=", "on_error='report'", "patches=100", "allow_code=True", "checkpoint=FILE", "test_sets=",
+    ]  # fmt: skip
+    with naming_options():
+        with naming_options():
+            pass
+        assert [each() for each in written] == [
+            "--ray-address", "--out", "--on-error report", "--patches 100", "--allow-code", "--checkpoint FILE",
+            "--test-set",
+        ]  # fmt: skip
+    assert not on_command_line()
+
+
+def without_commands(text: str) -> str:
+    return COMMANDS.sub("", text)
+
+
+def raised(tree: ast.AST) -> Iterator[str]:
+    """The literal texts of all errors that are raised."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            yield "".join(
+                str(each.value) for each in ast.walk(node.exc) if isinstance(each, ast.Constant) and each.value
+            )
+
+
+def test_no_error_names_an_option_by_itself() -> None:
+    for path in SOURCE.rglob("*.py"):
+        name = path.relative_to(SOURCE).as_posix()
+        if not name.startswith("cli/") and name not in ONLY_COMMANDS:
+            wrong = [text for text in raised(ast.parse(path.read_text())) if OPTION.search(without_commands(text))]
+            assert wrong == [], f"{name}: name arguments by unseen.errors.option or argument"
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Path:
+    for domain in ("l1", "seen"):
+        (tmp_path / "features" / domain).mkdir(parents=True)
+        for split in ("train", "test"):
+            np.savez(tmp_path / f"features/{domain}/{split}.npz", X=np.eye(4), y=list("abab"))
+    (tmp_path / "levels.csv").write_text("level,rank,wnid,name\n1,0,a,a\n1,1,b,b\n")
+    (tmp_path / "models.csv").write_text("model,backbone\nm,own.py:net\n")
+    (tmp_path / "fit").mkdir()
+    (tmp_path / "fit/models.csv").write_text("model\n")
+    (tmp_path / "data/train").mkdir(parents=True)
+    (tmp_path / "data/val").mkdir()
+    write_concept_run(tmp_path / "run", [Backbone("a", "")], lambda *_: 0.5, domains=("in1k",))
+    return tmp_path
+
+
+FROM_PYTHON: list[Callable[[Path], Any]] = [
+    lambda at: unseen.load_backbone("demo:untrained", pool="cls", device="cpu"),
+    lambda at: unseen.load_backbone("timm:test_vit", weights="random", patches=True, pool="cls", device="cpu"),
+    lambda at: unseen.extract("demo:untrained", at / "data", at / "out", device="cpu"),
+    lambda at: unseen.extract("demo:untrained", at / "data", at / "out", decode="gpu", device="cpu"),
+    lambda at: unseen.concepts("demo:untrained", out=at / "out", device="cpu"),
+    lambda at: unseen.concepts("demo:untrained", out=at / "out", domains=["l1"], device="cpu"),
+    lambda at: unseen.concepts(out=at / "out", images=at),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", seen="in1k"),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", levels=at / "levels.csv", seen="l1"),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", levels=at / "levels.csv", seen="a/b"),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", domains=["l2"]),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", variant="class-balanced"),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", levels="cosine"),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", vectors=at / "v.txt"),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", regroup=True),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", ray_address="x"),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", devices=[0], executor="ray"),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", devices=[99]),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", devices="gpu"),
+    lambda at: unseen.concepts(features=at / "features", out=at / "out", executor="moon"),
+    lambda at: unseen.concepts(
+        features=at / "features", out=at / "run", levels=at / "levels.csv", domains=["l1"], protocol="cog-v2-short"
+    ),
+    lambda at: unseen.tasks("demo:untrained", out=at / "out", datasets="aircraft", device="cpu"),
+    lambda at: unseen.tasks("demo:untrained", out=at / "out", datasets="digits", imagenet_top1=[1.0, 2.0]),
+    lambda at: unseen.tasks("demo:untrained", out=at / "out", datasets="digits", imagenet_top1=0.7),
+    lambda at: unseen.tasks(out=at / "out", datasets="digits"),
+    lambda at: unseen.tasks("demo:untrained", out=at / "out", saliency=True, examples=0, device="cpu"),
+    lambda at: unseen.tasks((), out=at / "out", saliency=True, device="cpu"),
+    lambda at: unseen.tasks("demo:untrained", out=at / "out", invert=True, precision="half", device="cuda"),
+    lambda at: unseen.tasks("demo:untrained", out=at / "out", dense=True, finetune=True, device="cpu"),
+    lambda at: unseen.shifts("timm:test_vit", out=at / "out"),
+    lambda at: unseen.shifts(at / "models.csv", out=at / "out", test_sets=at / "data"),
+    lambda at: unseen.shifts(["timm:a", "timm:b"], out=at / "out", checkpoint=at / "x.pth", test_sets=at / "data"),
+    lambda at: unseen.report(at / "fit", at / "page.html"),
+    lambda at: unseen.report(at / "run", at / "page.html", id="a"),
+    lambda at: unseen.leaderboard(at / "run"),
+    lambda at: unseen.build_levels(["tabby.n.01"], universe=["kitty.n.04"]),
+    lambda at: unseen.build_levels(["tabby.n.01"], measure="cosine"),
+    lambda at: unseen.levels(at / "levels.csv").plot("images"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(FROM_PYTHON)))
+def test_python_errors_name_python_arguments(places: Path, number: int) -> None:
+    with pytest.raises(UserError) as error:
+        FROM_PYTHON[number](places)
+    assert not OPTION.search(without_commands(str(error.value))), error.value
+    assert not (places / "out").exists() or not any((places / "out").iterdir())

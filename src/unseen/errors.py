@@ -1,11 +1,19 @@
-"""The one exception the command line turns into a sentence and exit code 2."""
+"""The one exception the command line turns into a sentence and exit code 2, and how its sentences name arguments.
 
-from collections.abc import Iterable, Mapping, Sequence
+The same code answers the command line and Python. Where a sentence names an argument, `option` and `argument` write it
+as the user would: `--on-error report` or `on_error='report'`.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TypeVar
 
 T = TypeVar("T")
 SHOWN_ROWS = 5
+COMMAND = "UNSEEN_ON_COMMAND_LINE"
+"""Set while a command runs, also in its worker processes: sentences then name options instead of Python arguments."""
 
 
 class UserError(Exception):
@@ -18,6 +26,48 @@ class ImageError(UserError):
 
 class OtherPartsError(UserError):
     """A part of a job array is done and has to wait for the others; not a mistake."""
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Let sentences name options of the command line."""
+    before = os.environ.get(COMMAND)
+    os.environ[COMMAND] = "yes"
+    try:
+        yield
+    finally:
+        os.environ.pop(COMMAND)
+        if before is not None:
+            os.environ[COMMAND] = before
+
+
+def on_command_line() -> bool:
+    """Whether the user typed a command."""
+    return COMMAND in os.environ
+
+
+def argument(name: str, *, python: str = "") -> str:
+    """The name of an argument in a sentence: `--ray-address` on the command line, `ray_address` in Python.
+
+    Args:
+        name: as on the command line, without dashes before it.
+        python: its name in Python, if that is another.
+    """
+    return f"--{name}" if on_command_line() else python or name.replace("-", "_")
+
+
+def option(name: str, value: object = None, *, python: str = "") -> str:
+    """An argument with its value as the user writes it: `--weights random` or `weights='random'`.
+
+    Args:
+        name, python: as for `argument`.
+        value: None for any value, True for an option without one; a word in capitals stands for a value.
+    """
+    given = argument(name, python=python)
+    if on_command_line():
+        return given if value is None or value is True else f"{given} {value}"
+    stands_for_a_value = isinstance(value, str) and value.isupper()
+    return f"{given}={'' if value is None else value if stands_for_a_value else repr(value)}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

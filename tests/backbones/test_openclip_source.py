@@ -109,7 +109,7 @@ def test_layers_before_it(tmp_path: Path) -> None:
     torch.testing.assert_close(block(images()), caught[0][:, 0].detach())
     mean = load_backbone(name, layer="transformer.resblocks.1", pool="avg")
     torch.testing.assert_close(mean(images()), caught[0][:, 1:].mean(1).detach())
-    with pytest.raises(UserError, match="one vector per image, so --pool avg has nothing to pool"):
+    with pytest.raises(UserError, match="one vector per image, so pool=.avg. has nothing to pool"):
         load_backbone(name, pool="avg")
 
 

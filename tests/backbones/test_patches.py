@@ -91,7 +91,7 @@ def test_a_python_file_that_returns_maps_or_vectors(tmp_path: Path) -> None:
     assert (spec.grid, spec.channels) == ((4, 4), 5)
     with pytest.raises(UserError, match="no patches"):
         load_backbone(f"{path}:vector", patches=True)
-    with pytest.raises(UserError, match="--pool avg"):
+    with pytest.raises(UserError, match="pool=.avg."):
         load_backbone(f"{path}:maps", patches=True, pool="avg")
 
 

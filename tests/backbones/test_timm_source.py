@@ -168,7 +168,7 @@ def test_failed_download_says_what_to_do(
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path_factory.mktemp("cache")))
-    with pytest.raises(UserError, match="run 'hf download timm/resnet18.a1_in1k'.*--checkpoint.*--weights random"):
+    with pytest.raises(UserError, match="run 'hf download timm/resnet18.a1_in1k'.*checkpoint=FILE.*weights=.random."):
         load_backbone("timm:resnet18.a1_in1k")
 
 

@@ -302,7 +302,7 @@ REFUSED = [
     (["levels", "build", "--recipe", "cog-v2", "--size", "0", "--min-images", "0"], "at least 1, got 5 of 0"),
     (["levels", "build", "--recipe", "cog-v2", "--size", "9000", "--min-images", "0"], "too few for 5 levels of 9000"),
     (["levels", "build", "--seen", "imagenet-1k", "--measure", "lim"], "no measure 'lim'; did you mean lin"),
-    (["levels", "build", "--seen", "imagenet-1k", "--measure", "cosine"], "give a word-vector file with --vectors"),
+    (["levels", "build", "--seen", "imagenet-1k", "--measure", "cosine"], "give a word-vector file (--vectors FILE)"),
     (
         ["levels", "build", "--seen", "imagenet-1k", "--ties", "best"],
         "--ties must be one of stable, numpy-1.24, not 'best'",

@@ -26,7 +26,7 @@ def test_a_dry_run_tells_the_passes(unseen: Callable[..., Any], tmp_path: Path) 
         (["--limit", 3], "--limit cannot be used with --saliency"),
         (["--grid", "10/3"], "the stride must divide the mask"),
         (["--grid", "32/8"], "28 × 28 pixels, smaller than the mask of 32 × 32"),
-        (["--examples", 0], "--examples is at least 1"),
+        (["--examples", 0], "--examples must be at least 1"),
         (["--batch", 0], "at least one image"),
         (["--images", "nowhere"], "nowhere: no such file or folder"),
     ],

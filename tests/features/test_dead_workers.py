@@ -56,7 +56,7 @@ def test_a_decoding_process_that_dies(tmp_path: Path) -> None:
     """In a process of its own: PyTorch's signal of the death may come at any time, even when that process ends."""
     ten, out = write_images(tmp_path / "images", 10), tmp_path / "out"
     process, told = start_telling(extract_deadly, Deadly(ten, 9), out)
-    assert re.search(r"decodes images died.* --shm-size=8g .*run the same command again.* --workers", told.recv())
+    assert re.search(r"decodes images died.* --shm-size=8g .*do the same again.*workers=", told.recv())
     process.join()
     (store,) = extract(ten, whole(ten, "train"), "train", [means()], out, SETTINGS)
     assert np.allclose(np.asarray(read_store(store).X), plain_features(ten, range(10), means()), rtol=1e-5, atol=1e-6)

@@ -202,7 +202,7 @@ def test_a_damaged_image_ends_the_extraction_and_what_is_done_stays(tmp_path: Pa
         extract(source, whole(source, "train"), "train", [means()], tmp_path / "out", settings)
     assert str(error.value).startswith("class1/006.jpg: damaged image (")
     assert "1 more of the same batch" in str(error.value)
-    assert "--on-error report" in str(error.value)
+    assert "on_error='report'" in str(error.value)
     (store,) = (tmp_path / "out").iterdir()
     assert sorted(contents(store)) == ["X-00000.json", "X-00000.npy"]
     with pytest.raises(UserError, match="is unfinished"):

@@ -146,7 +146,7 @@ def test_estimates(mixed: FileImages, libjpeg: Libjpeg) -> None:
 
 
 def test_without_a_gpu_it_is_refused(mixed: FileImages, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be decoded on the device cpu.*--decode cpu"):
+    with pytest.raises(UserError, match="cannot be decoded on the device cpu.*decode=.cpu."):
         extraction_settings("cpu", None, 4, 0, "fail", decode="gpu")
     with pytest.raises(UserError, match="cannot be decoded on the device cpu"):
         extract(mixed, whole(mixed, "train"), "train", [means()], tmp_path, replace(SETTINGS, decode="gpu"))

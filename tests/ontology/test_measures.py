@@ -160,7 +160,7 @@ def test_cosine() -> None:
     space = Space(taxonomy, given_vectors=np.array([[3.0, 4.0], [4.0, 3.0], [0.0, 0.0]]))
     assert similarity(space, "a", "b", "cosine") == pytest.approx(24 / 25)
     assert similarity(space, "a", "root", "cosine") == 0
-    with pytest.raises(UserError, match="--vectors"):
+    with pytest.raises(UserError, match="vectors=FILE"):
         similarity(Space(taxonomy), "a", "b", "cosine")
 
 

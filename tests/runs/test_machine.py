@@ -42,7 +42,7 @@ def test_cpus_stand_in_for_gpus_where_there_are_none() -> None:
     ("options", "said"),
     [
         ({"executor": "rai"}, "did you mean ray"),
-        ({"ray_address": "auto"}, "--executor ray"),
+        ({"ray_address": "auto"}, "executor=.ray."),
         ({"executor": "ray", "devices": "0"}, "leave out one"),
     ],
 )

@@ -145,7 +145,7 @@ def test_a_full_disk_stops_it_before_it_starts(tmp_path: Path, monkeypatch: pyte
 
     plan = Constant.plan
     monkeypatch.setattr(Constant, "plan", full)
-    with pytest.raises(UserError, match="--ignore-disk"):
+    with pytest.raises(UserError, match="ignore_disk=True"):
         run_study(Constant(1), tmp_path)
     assert not list(tmp_path.iterdir())
     assert run_study(Constant(1), tmp_path, ignore_disk=True).scores

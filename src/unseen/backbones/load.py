@@ -24,7 +24,7 @@ from unseen.backbones.python_source import python_network
 from unseen.backbones.registry import registry_network
 from unseen.backbones.timm_source import timm_network
 from unseen.backbones.torchvision_source import torchvision_network
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, option
 from unseen.extras import install_command
 from unseen.images.transform import NORMALISATIONS
 from unseen.own_code import is_own_file
@@ -98,7 +98,7 @@ def load_backbone(
     source, rest = _split(name)
     rest, file = _with_file(name, source, rest)
     if file is not None and checkpoint is not None:
-        raise UserError(f"{name}: its weights are {file}; leave out the other checkpoint (--checkpoint {checkpoint})")
+        raise UserError(f"{name}: its weights are {file}; leave out the other checkpoint ({checkpoint})")
     checkpoint = file or checkpoint
     if checkpoint is not None and weights == "random":
         raise UserError(f"{name}: a checkpoint and random weights cannot be combined")
@@ -150,7 +150,7 @@ def load_backbone(
 
 def _refuse_pool(pool: Pool | None) -> None:
     if pool is not None:
-        raise UserError(f"features of patches are not pooled; leave out --pool {pool}")
+        raise UserError(f"features of patches are not pooled; leave out {option('pool', pool)}")
 
 
 def with_patches(backbone: Backbone, patches: bool | int) -> Backbone:

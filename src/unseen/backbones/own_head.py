@@ -15,7 +15,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.checkpoint import load_checkpoint, read_checkpoint
 from unseen.backbones.classifier import LinearHead, classifier
 from unseen.backbones.load import load_backbone
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.ontology.wordnet import wordnet
 
 
@@ -42,7 +42,7 @@ def own_head(
         known = wordnet().members("imagenet-1k")
         if classes and tuple(classes) != known:
             raise UserError(
-                f"{name}: its outputs are ImageNet-1K's classes; leave out other names for them (--outputs)"
+                f"{name}: its outputs are ImageNet-1K's classes; leave out other names for them ({option('outputs')})"
             )
         return _packaged(load_backbone(name, weights=weights, size=size, device=device), rest, known)
     if source not in ("timm", "torchvision"):
@@ -53,7 +53,9 @@ def own_head(
             "another (zero-shot for open_clip, or the file of a linear probe)"
         )
     if "@" in rest:
-        raise UserError(f"{name}: give the weights of a classifier by themselves, not behind @: --checkpoint FILE")
+        raise UserError(
+            f"{name}: give the weights of a classifier by themselves, not behind @ ({option('checkpoint', 'FILE')})"
+        )
     names = tuple(classes) or wordnet().members("imagenet-1k")
     # First without its head: this checks the name and finds transform and weights, with their own errors.
     headless = load_backbone(name, weights="random" if checkpoint else weights, size=size)

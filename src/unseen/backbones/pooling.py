@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Pool, device_of
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, option
 from unseen.images.transform import Transform
 
 CLASS_TOKENS = ("cls_token", "class_token", "class_embedding")
@@ -82,7 +82,9 @@ def pool_positions(output: Tensor, pool: Pool, layout: Layout) -> Tensor:
     """
     if output.ndim == 2:
         if pool != "none":
-            raise UserError(f"its output is one vector per image, so --pool {pool} has nothing to pool; leave it out")
+            raise UserError(
+                f"its output is one vector per image, so {option('pool', pool)} has nothing to pool; leave it out"
+            )
         return output
     if output.ndim == 3:
         prefix = _prefix(output, layout)
@@ -94,12 +96,12 @@ def pool_positions(output: Tensor, pool: Pool, layout: Layout) -> Tensor:
         raise UserError(f"its output has the shape {_shape(output)}, which is neither a map, tokens nor a vector")
     if pool == "none":
         if tokens.shape[1] > 1:
-            raise UserError(f"its output has {tokens.shape[1]} positions; pool them (--pool avg)")
+            raise UserError(f"its output has {tokens.shape[1]} positions; pool them ({option('pool', 'avg')})")
         return tokens[:, 0]
     if "cls" in pool and not (layout.class_token and prefix):
-        raise UserError(f"its output, {_shape(output)}, has no class token; pool it with --pool avg")
+        raise UserError(f"its output, {_shape(output)}, has no class token; pool it ({option('pool', 'avg')})")
     if "avg" in pool and tokens.shape[1] == prefix:
-        raise UserError("its output has a class token only; take that (--pool cls)")
+        raise UserError(f"its output has a class token only; take that ({option('pool', 'cls')})")
     if pool == "cls":
         return tokens[:, 0]
     mean = tokens[:, prefix:].mean(dim=1)
@@ -175,7 +177,7 @@ def last_map(network: nn.Module, images: Tensor) -> Tensor:
         for handle in handles:
             handle.remove()
     if not caught:
-        raise UserError("none of its parts gives a map of positions; name a layer inside it (--layer)")
+        raise UserError(f"none of its parts gives a map of positions; name a layer inside it ({option('layer')})")
     return caught[0]
 
 

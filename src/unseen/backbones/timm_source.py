@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import Pool
 from unseen.backbones.network import Network, Request, downloading, fill
 from unseen.backbones.pooling import Layout, layout_of
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, option
 from unseen.images.transform import Interpolation, Transform
 
 
@@ -80,8 +80,8 @@ def _check_name(request: Request) -> None:
         raise UserError(f"{request.id}: timm has no such weights{hint}")
     if not tagged and not request.random and request.checkpoint is None:
         raise UserError(
-            f"{request.id}: timm has no pretrained weights for it; give a checkpoint (--checkpoint FILE) or ask for "
-            "random weights (--weights random)"
+            f"{request.id}: timm has no pretrained weights for it; give a checkpoint "
+            f"({option('checkpoint', 'FILE')}) or ask for random weights ({option('weights', 'random')})"
         )
 
 
@@ -96,7 +96,8 @@ def _advice(name: str) -> str:
         command = f"run 'hf download {repository}' where there is a network"
     else:
         command = f"fetch {config.url if config else name} where there is a network"
-    return f"{command} and give the file with --checkpoint, or ask for random weights (--weights random)"
+    file, random = option("checkpoint", "FILE"), option("weights", "random")
+    return f"{command} and give the file ({file}), or ask for random weights ({random})"
 
 
 def _heads(config: dict[str, Any]) -> tuple[str, ...]:

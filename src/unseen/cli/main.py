@@ -29,7 +29,7 @@ from unseen.cli.levels.commands import app as levels
 from unseen.cli.ls.commands import app as ls
 from unseen.cli.shifts.commands import app as shifts
 from unseen.cli.starting import starting
-from unseen.errors import OtherPartsError, UserError
+from unseen.errors import OtherPartsError, UserError, naming_options
 from unseen.extras import naming_extras
 from unseen.version import __version__
 from unseen.words import printable
@@ -106,7 +106,7 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        with naming_extras(), _naming_empty_files(), starting(sys.argv[1:]):
+        with naming_options(), naming_extras(), _naming_empty_files(), starting(sys.argv[1:]):
             code = _tree()(standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
@@ -152,10 +152,10 @@ def _naming_empty_files() -> Iterator[None]:
 
 def _want_of_memory(error: RuntimeError) -> str | None:
     """A sentence for PyTorch's errors about memory; None for any other error."""
-    from unseen.features.batches import DIED, is_dead_worker
+    from unseen.features.batches import death_of_a_worker, is_dead_worker
 
     if is_dead_worker(error):  # may be noticed only after the work on its batches
-        return DIED
+        return death_of_a_worker()
     if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, which is slow to import
         return (
             "not enough GPU memory; stop other programs on the GPU, or use a smaller --batch or --size if the command "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.images.decode import decode, plain_jpeg, proportion
 from unseen.images.jpeg_header import JpegHeader
 from unseen.images.resampling import SUPPORTS
@@ -39,10 +39,15 @@ START = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
 # PyTorch's messages for a worker that the system killed, or one without shared memory. An error in the worker's
 # own code has another message ("DataLoader worker process 0").
 DEATH = re.compile(r"DataLoader worker \(pid|shared memory")
-DIED = (
-    "a process that decodes images died, most likely for want of memory or of shared memory (docker run --shm-size=8g "
-    "gives more); run the same command again to continue, or with fewer --workers or a smaller --batch"
-)
+
+
+def death_of_a_worker() -> str:
+    """The sentence about a process that decoded images and died."""
+    return (
+        "a process that decodes images died, most likely because memory or shared memory ran out (docker run "
+        f"--shm-size=8g gives more); do the same again to continue, or with fewer processes ({option('workers')}) or a "
+        f"smaller batch ({option('batch')})"
+    )
 
 
 @dataclass(frozen=True)
@@ -229,7 +234,7 @@ def dead_workers_named() -> Iterator[None]:
         # A BrokenPipeError concerns our output, whose reader has exited: nothing is written to workers through pipes.
         if isinstance(error, BrokenPipeError) or (isinstance(error, RuntimeError) and not is_dead_worker(error)):
             raise
-        raise UserError(DIED) from None
+        raise UserError(death_of_a_worker()) from None
 
 
 def is_dead_worker(error: RuntimeError) -> bool:

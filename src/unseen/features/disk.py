@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unseen.backbones.backbone import Spec
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.features.extract import decided_key, own_shards, store_name
 from unseen.features.fingerprint import fingerprint
 from unseen.features.plan import plan
@@ -61,4 +61,5 @@ def refuse_full_disk(folder: Path, needed: int, *, ignore: bool) -> None:
     """Refuse to start an extraction that needs more disk space than is free, unless this check is disabled."""
     lacking = lacking_space(folder, needed)
     if lacking and not ignore:
-        raise UserError(f"{lacking}; make room, give another folder (--out), or start anyway (--ignore-disk)")
+        anyway = option("ignore-disk", True)
+        raise UserError(f"{lacking}; make room, give another folder ({option('out')}), or start anyway ({anyway})")

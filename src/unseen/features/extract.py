@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.errors import ImageError, UserError
+from unseen.errors import ImageError, UserError, option
 from unseen.features.fingerprint import fingerprint
 from unseen.features.plan import Plan, plan
 from unseen.features.progress import Progress
@@ -114,5 +114,5 @@ def _refuse_damaged(stores: Iterable[Unfinished]) -> None:
         if damaged is not None:
             raise ImageError(
                 f"{damaged[0]}: {damaged[1]} (an earlier extraction left it out of {store.folder}); "
-                "if it is repaired, delete that folder, or go on without it (--on-error report)"
+                f"if it is repaired, delete that folder, or go on without it ({option('on-error', 'report')})"
             )

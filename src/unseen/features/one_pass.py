@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import ImageError, UserError
+from unseen.errors import ImageError, UserError, option
 from unseen.features.batches import Batch, Decoder, Piece, dead_workers_named, decoded, geometry
 from unseen.features.forward import Idle, features, moved, products
 from unseen.features.plan import Plan
@@ -213,7 +213,8 @@ def _refuse(batch: Batch, source: ImageSource, plan: Plan, settings: Settings) -
         more = f", and {len(damaged) - 1:,} more of the same batch are damaged" if len(damaged) > 1 else ""
         raise ImageError(
             f"{source.entries[int(plan.numbers[place])].id}: {damaged[place]}{more}; "
-            "repair the images, or leave out all that are damaged and have them listed (--on-error report)"
+            "repair the images, or leave out all that are damaged and have them listed "
+            f"({option('on-error', 'report')})"
         )
 
 

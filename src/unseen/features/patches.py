@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.patches import drawn_positions
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.features.features import Features, Rows
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
@@ -84,7 +84,9 @@ def patches_of(features: Features, folder: Path) -> PatchFeatures:
     spec = features.provenance.get("backbone")
     grid = spec.get("grid") if isinstance(spec, dict) else None
     if not isinstance(spec, dict) or not isinstance(grid, list | tuple) or len(grid) != 2:
-        raise UserError(f"{folder}: features of whole images, not of patches; extract them with --patches")
+        raise UserError(
+            f"{folder}: features of whole images, not of patches; extract them with {option('patches', True)}"
+        )
     sides, drawn = (int(grid[0]), int(grid[1])), int(spec.get("drawn", 0))
     if features.X.shape[1] % (drawn or sides[0] * sides[1]):
         raise UserError(f"{folder}: rows of {features.X.shape[1]} do not fit a grid of {sides[0]} × {sides[1]}")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, on_command_line, option
 from unseen.files import read_table, read_text
 from unseen.images.entries import EntryTable
 from unseen.images.folder import FileImages, folder_images
@@ -43,7 +43,8 @@ def imagenet_1k(
     """
     if split is None:
         there = [name for name, folders in SPLITS.items() if any((root / folder).is_dir() for folder in folders)]
-        raise UserError(f"{root}: has several splits; choose one (--split): {' or '.join(there or ['train', 'val'])}")
+        how = f"choose one ({option('split')})" if on_command_line() else "give the folder of one of them"
+        raise UserError(f"{root}: has several splits; {how}: {' or '.join(there or ['train', 'val'])}")
     if split not in SPLITS:
         raise UserError(f"{root}: no split '{split}'{did_you_mean(split, SPLITS)}; there are {', '.join(SPLITS)}")
     place = _find(root, split)

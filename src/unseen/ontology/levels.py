@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, option
 from unseen.files import read_table, write_table
 from unseen.ontology.class_names import concept_of_word
 from unseen.ontology.eligibility import Selection, select
@@ -280,7 +280,9 @@ def rerank_levels(levels: Levels, recipe: Recipe, space: Space, seen: Sequence[s
         raise UserError(f"{levels.name}: {twice} concepts are in several levels; random draws cannot be ranked again")
     both = sorted({concept.wnid for concept in levels.concepts} & set(seen))
     if both:
-        raise UserError(f"{levels.name}: {both[0]} is itself a seen concept; specify the seen concepts (--seen)")
+        raise UserError(
+            f"{levels.name}: {both[0]} is itself a seen concept; specify the seen concepts ({option('seen')})"
+        )
     size = len(levels.concepts) // len(levels)
     starts = level_starts(len(levels.concepts), len(levels), size, "contiguous")
     ids = sorted(concept.wnid for concept in levels.concepts)

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.ontology.information import Floats
 
 TieRule = Literal["stable", "numpy-1.24"]
@@ -103,7 +103,8 @@ def level_starts(concepts: int, levels: int, size: int, spread: Spread) -> tuple
     if concepts < levels * size:
         raise UserError(
             f"{concepts} eligible concepts are too few for {levels} levels of {size}; "
-            f"ask for fewer or smaller ones (--levels, --size), or relax what makes a concept eligible"
+            f"ask for fewer or smaller ones ({option('levels')}, {option('size')}), or relax what makes a concept "
+            "eligible"
         )
     gap = 0 if spread == "contiguous" or levels == 1 else (concepts - levels * size) // (levels - 1)
     starts = [i * (size + gap) for i in range(levels)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.ontology.common_ancestors import lowest_common_ancestors, order_by_depth, order_by_information
 from unseen.ontology.information import Floats, information_content
 from unseen.ontology.taxonomy import Ints, Taxonomy
@@ -37,7 +37,7 @@ class Space:
     @property
     def vectors(self) -> Floats:
         if self.given_vectors is None:
-            raise UserError("this measure compares vectors: give a word-vector file (--vectors FILE)")
+            raise UserError(f"this measure compares vectors: give a word-vector file ({option('vectors', 'FILE')})")
         return self.given_vectors
 
     def lowest_common(self, rows: Ints, columns: Ints) -> Ints:

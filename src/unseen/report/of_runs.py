@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unseen.errors import UserError
+from unseen.errors import UserError, argument
 from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def report_on(
     """
     studies = page_studies(folders)
     if (id_sets or ood_sets) and studies != {"shifts"}:
-        raise UserError("--id and --ood are only for runs of shifts (unseen shifts run)")
+        raise UserError(f"{argument('id')} and {argument('ood')} are only for runs of shifts (unseen shifts run)")
     if compare is None and (axes or shifts or published or len(studies) > 1):
         from unseen.report.axes.page import axes_page
         from unseen.studies.axes.study import study_axes

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from unseen.device import gpu_count, on_gpu
-from unseen.errors import UserError
+from unseen.errors import UserError, argument, option
 from unseen.runs.executors import check_executor
 from unseen.runs.means import Means
 
@@ -32,10 +32,12 @@ def chosen_means(
     if executor is not None:
         check_executor(executor)
     if ray_address is not None and executor != RAY:
-        raise UserError("--ray-address needs --executor ray; add it, or leave out --ray-address")
+        address = argument("ray-address")
+        raise UserError(f"{address} needs {option('executor', RAY)}; add it, or leave out {address}")
     if devices is not None and executor not in {None, "devices"}:
         raise UserError(
-            f"--devices selects GPUs of this machine, but --executor {executor} chooses its own; leave out one of them"
+            f"{argument('devices')} selects GPUs of this machine, but {option('executor', executor)} chooses its own; "
+            "leave out one of them"
         )
     if executor == RAY:
         return Means(workers, executor=RAY, ray_address=ray_address or "")
@@ -61,23 +63,27 @@ def parse_devices(devices: str | Sequence[str | int]) -> tuple[str, ...]:
     gpus = visible_gpus()
     if words == ["all"]:
         if not gpus:
-            raise UserError("--devices all: PyTorch finds no GPU on this machine")
+            raise UserError(f"{option('devices', 'all')}: PyTorch finds no GPU on this machine")
         return gpus
     found = tuple(_device(word) for word in words)
     if set(found) == {"cpu"}:
         if gpus:
             raise UserError(
-                "--devices cpu: jobs on this machine are planned for its GPU; hide it first (CUDA_VISIBLE_DEVICES=)"
+                f"{option('devices', 'cpu')}: jobs on this machine are planned for its GPU; hide it first "
+                "(CUDA_VISIBLE_DEVICES=)"
             )
         return found
     lacking = next((name for name in found if name not in gpus), None)
     if lacking == "cpu":
-        raise UserError("--devices: CPUs and GPUs cannot be mixed, since they round differently; give only one kind")
+        raise UserError(
+            f"{argument('devices')}: CPUs and GPUs cannot be mixed, since they round differently; give only one kind"
+        )
     if lacking is not None:
         has = f"{len(gpus)} GPUs, counted from 0" if gpus else "no GPU"
-        raise UserError(f"--devices {lacking.removeprefix('cuda:')}: PyTorch finds {has} on this machine")
+        number = int(lacking.removeprefix("cuda:"))
+        raise UserError(f"{option('devices', number)}: PyTorch finds {has} on this machine")
     if len(set(found)) < len(found):
-        raise UserError("--devices: a GPU is given twice; each is used by one process")
+        raise UserError(f"{argument('devices')}: a GPU is given twice; each is used by one process")
     return found
 
 
@@ -91,5 +97,7 @@ def _device(word: str) -> str:
         return word
     number = re.fullmatch(r"(?:cuda:)?([0-9]{1,4})", word)
     if not number:
-        raise UserError(f"--devices must be all, numbers of GPUs such as 0,1,3, or cpu once per process, not '{word}'")
+        raise UserError(
+            f"{argument('devices')} must be all, numbers of GPUs such as 0,1,3, or cpu once per process, not '{word}'"
+        )
     return f"cuda:{int(number[1])}"

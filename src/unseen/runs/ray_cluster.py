@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unseen.errors import UserError
+from unseen.errors import UserError, argument, option
 from unseen.runs.ray_local import start_local
 from unseen.runs.results import versions
 
@@ -98,7 +98,7 @@ def _refuse_unreachable(address: str) -> None:
     """Report at once that no cluster answers, which takes Ray a minute."""
     host, _, port = address.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
-        raise UserError(f"--ray-address must be host:port, for instance 10.0.0.1:6379, not '{address}'")
+        raise UserError(f"{argument('ray-address')} must be host:port, for instance 10.0.0.1:6379, not '{address}'")
     try:
         socket.create_connection((host, int(port)), timeout=10).close()
     except OSError as error:
@@ -130,7 +130,9 @@ def useful_nodes(*, gpu: bool, threads: int) -> list[Node]:
         )
     useful = [node for node in nodes if (node.gpus if gpu else node.cpus >= threads)]
     if not useful:
-        raise UserError(f"no node of the Ray cluster has {threads} free CPUs for a job; request fewer (--workers)")
+        raise UserError(
+            f"no node of the Ray cluster has {threads} free CPUs for a job; request fewer ({option('workers')})"
+        )
     return useful
 
 

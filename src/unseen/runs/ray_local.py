@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 
 LOOPBACK_SWITCH = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """Turned off, every process of a new cluster listens on the loopback address, as Ray does by itself on macOS."""
@@ -34,7 +34,8 @@ def start_local(**options: Any) -> None:
         name, host, port = open_to_others[0]
         raise UserError(
             f"Ray {ray.__version__} cannot start a cluster that only this machine reaches ({name} listens on "
-            f"{host}:{port}); use Ray 2.60, start a cluster of your own (ray start --head), or leave out --executor ray"
+            f"{host}:{port}); use Ray 2.60, start a cluster of your own (ray start --head), or leave out "
+            f"{option('executor', 'ray')}"
         )
 
 

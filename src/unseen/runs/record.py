@@ -42,7 +42,7 @@ from pathlib import Path
 from shlex import join
 
 from unseen.device import device_name
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.files import atomic_write
 from unseen.ontology.levels import Levels
 from unseen.reading.json_records import json_bytes, plain, read_json, typed, typed_fields
@@ -104,7 +104,9 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
             old, old_keys = read_record(folder)
             _refuse_difference(folder, old, data.setup)
             if old.study != data.study:
-                raise UserError(f"{folder}: contains a run of unseen {old.study}; choose another folder (--out)")
+                raise UserError(
+                    f"{folder}: contains a run of unseen {old.study}; choose another folder ({option('out')})"
+                )
             data, keys = _together(old, data), [*dict.fromkeys([*old_keys, *keys])]
         write_run(folder, data, keys)
         return read_record(folder)
@@ -171,7 +173,7 @@ def refuse_other_run(folder: Path, planned: Setup) -> None:
 def _refuse_difference(folder: Path, data: RunData, planned: Setup) -> None:
     for each in differences(data.setup, planned):
         differ = f"the {each.field} ({each.first}, not {each.second})"
-        raise UserError(f"{folder}: contains a run that differs in {differ}; choose another folder (--out)")
+        raise UserError(f"{folder}: contains a run that differs in {differ}; choose another folder ({option('out')})")
 
 
 def read_run(folder: Path) -> RunData:

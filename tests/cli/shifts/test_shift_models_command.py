@@ -14,7 +14,7 @@ from unseen.cli.command import Command
 from unseen.cli.ls.commands import shift_sets
 from unseen.cli.shifts import models as shift_models
 from unseen.cli.shifts.captions import captions
-from unseen.errors import UserError
+from unseen.errors import UserError, naming_options
 from unseen.images.shift_sets.registry import SHIFT_SETS
 from unseen.studies.study import Plan
 
@@ -35,7 +35,7 @@ def run(*arguments: object) -> str:
 
 
 def refused(*arguments: object) -> str:
-    with pytest.raises(UserError) as error:
+    with naming_options(), pytest.raises(UserError) as error:
         CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
     return str(error.value)
 

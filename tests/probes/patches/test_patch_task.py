@@ -161,5 +161,5 @@ def test_features_of_whole_images_are_refused(tmp_path: Path, scene_task: PatchT
     net = load_backbone("demo:supervised", size=112)
     opened = scene_task.opened
     [place] = extract(opened.source, opened.manifest, "test", [net], tmp_path, Settings(workers=0))
-    with pytest.raises(UserError, match="--patches"):
+    with pytest.raises(UserError, match="patches=True"):
         read_patches(place)

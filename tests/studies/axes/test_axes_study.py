@@ -205,7 +205,7 @@ def test_own_backbones_stand_beside_the_published(tmp_path: Path) -> None:
 def test_a_run_over_other_concepts_has_no_expectation_and_no_published_beside_it(tmp_path: Path) -> None:
     folder = concept_run(tmp_path / "c", kind="")
     assert "effective" not in study_axes([folder]).axes.measures
-    with pytest.raises(UserError, match="not a run on the concepts of ImageNet-CoG.*leave out --published"):
+    with pytest.raises(UserError, match="not a run on the concepts of ImageNet-CoG.*leave out published=True"):
         study_axes([folder], published=True)
 
 
@@ -218,7 +218,7 @@ def test_a_run_of_other_images_has_no_expectation_and_no_published_beside_it(tmp
     page = study_axes([folder])
     assert "effective" not in page.axes.measures
     assert any("Not compared with the numbers of ImageNet-CoG" in sentence for sentence in page.notices)
-    with pytest.raises(UserError, match=r"12,000 training images, not 1,281,167.*leave out --published"):
+    with pytest.raises(UserError, match=r"12,000 training images, not 1,281,167.*leave out published=True"):
         study_axes([folder], published=True)
 
 
@@ -295,7 +295,7 @@ def test_runs_that_cannot_be_used_are_named(tmp_path: Path, everything: tuple[Pa
     with pytest.raises(UserError, match="different protocols"):
         study_axes([everything[1], exact])
     for place in (everything[2], everything[2] / "models.csv"):
-        with pytest.raises(UserError, match="give it with --shifts"):
+        with pytest.raises(UserError, match="unseen report --shifts"):
             study_axes([everything[0], place])
 
 

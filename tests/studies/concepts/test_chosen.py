@@ -39,9 +39,9 @@ def test_levels_of_ones_own_may_call_their_seen_concepts_anything(tmp_path: Path
     own.write(tmp_path / "own.csv")
     assert choose_levels(tmp_path / "own.csv", seen="Fishes").names[0] == "Fishes"
     for wrong in ("l1", "a/b", "random3"):
-        with pytest.raises(UserError, match="--seen"):
+        with pytest.raises(UserError, match="seen"):
             choose_levels(own, seen=wrong)
-    with pytest.raises(UserError, match="--vectors"):
+    with pytest.raises(UserError, match="vectors"):
         choose_levels(own, vectors=tmp_path / "words")
 
 

@@ -83,7 +83,7 @@ def test_features_give_what_images_give(tiny: TinyImageNet, made: Path, tmp_path
     assert (plan.jobs, plan.jobs_left, plan.disk, plan.free) == (3, 3, 0, 0)
     run_study(request, tmp_path / "run")
     assert values(tmp_path / "run") == values(made)
-    with pytest.raises(UserError, match="--regroup"):
+    with pytest.raises(UserError, match="regroup=True"):
         request_of_features(replace(asked, variant="class-balanced"), made / "features")
 
 
@@ -102,7 +102,7 @@ def test_a_plan_of_regrouped_features_is_what_they_become(tiny: TinyImageNet, ma
     assert {(each.domain, each.images["train"], each.images["test"]) for each in data.scored} == {
         (str(row["domain"]), row["training images"], row["test images"]) for row in plan.parts
     }
-    with pytest.raises(UserError, match="--backbone"):
+    with pytest.raises(UserError, match="backbone="):
         request_of_features(asked, made / "features", regroup=True)
 
 
@@ -114,10 +114,10 @@ def test_domains_and_where_their_images_are(tiny: TinyImageNet) -> None:
     found = sources_of_tests(["in1k", "l1", "l2"], "in1k", places)
     assert found["l1"] is found["l2"]
     assert set(sources_of_tests(["in1k", "l1"], "in1k", ImagePlaces())) == set()
-    for lacking, message in ((replace(places, images=None), "--images"), (replace(places, imagenet_1k=None), "1k")):
+    for lacking, message in ((replace(places, images=None), "images="), (replace(places, imagenet_1k=None), "1k")):
         with pytest.raises(UserError, match=message):
             open_domains(chosen, ["in1k", "l2"], lacking)
-    with pytest.raises(UserError, match="leave out --splits"):
+    with pytest.raises(UserError, match="leave out splits"):
         open_domains(chosen, ["l2"], replace(places, variant="class-balanced"))
 
 

@@ -81,7 +81,7 @@ def test_a_column_of_other_classes_or_images_is_refused(root: Path, tmp_path: Pa
         evaluate([PLAN], [val, other], tmp_path, scopes=["shared"])
     facts = (tmp_path / "columns.csv").read_text()
     (tmp_path / "columns.csv").write_text(facts.replace(",12,", ",13,"))
-    with pytest.raises(UserError, match="had 13 images, and now has 12; choose another --out"):
+    with pytest.raises(UserError, match="had 13 images, and now has 12; choose another folder"):
         evaluate([PLAN], [val, first], tmp_path, scopes=["shared"])
     (tmp_path / "columns.csv").write_text(facts)
     assert {path: path.read_bytes() for path in tmp_path.glob("*.csv")} == before

@@ -40,7 +40,7 @@ def test_rows_of_both_units_are_refused_by_name(rows: list[tuple[float, float]],
     mixed = 100 * fractions
     mixed[chosen] /= 100
     odd = chosen if len(chosen) <= n - len(chosen) else sorted(set(range(n)) - set(chosen))
-    with pytest.raises(UserError, match=r"--unit percent") as error:
+    with pytest.raises(UserError, match="unit=.percent.") as error:
         read(table(mixed))
     assert f"{len(odd)} of {n} models" in str(error.value)
     assert f"(m{odd[0]}" in str(error.value)

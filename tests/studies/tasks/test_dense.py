@@ -199,7 +199,7 @@ def test_a_data_set_that_cannot_be_scored_is_refused_before_anything_is_extracte
 
 
 def test_what_cannot_be_probed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="--finetune"):
+    with pytest.raises(UserError, match="finetune=True"):
         plan_study(request("scenes-seen-boxes"), tmp_path)
     pooled = replace(request("scenes-seen"), backbones=[load_backbone("demo:supervised", size=56)])
     with pytest.raises(UserError, match="one vector"):

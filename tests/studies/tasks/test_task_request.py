@@ -62,5 +62,5 @@ def test_accuracy_on_imagenet_is_in_percent() -> None:
     assert top1_shares(["a", "b"], [75, 80.5]) == {"a": 0.75, "b": 0.805}
     assert top1_shares(["a"], []) == {}
     for percents in ([75.0], [75.0, 0.8], [75.0, 100.0]):
-        with pytest.raises(UserError, match="--imagenet-top1"):
+        with pytest.raises(UserError, match="imagenet_top1"):
             top1_shares(["a", "b"], percents)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import log10
 from typing import Literal
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.probes.finetuning.protocol import Augment, FinetuneProtocol
 
 STEPS, BATCH = 5000, 64
@@ -90,8 +90,8 @@ def ranked_trials(validation: Sequence[float | None]) -> list[int]:
     known = [place for place, value in enumerate(validation) if value is not None]
     if not known:
         raise UserError(
-            f"all {len(validation)} trainings diverged, so there is none to choose; try more settings (--trials), "
-            f"or look at the backbone's preprocessing"
+            f"all {len(validation)} trainings diverged, so there is none to choose; try more settings "
+            f"({option('trials')}), or look at the backbone's preprocessing"
         )
     return sorted(known, key=lambda place: (-(validation[place] or 0), place))
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.ontology.levels import Concept, Levels, spoken
 from unseen.ontology.measures import get_measure
 from unseen.ontology.space import Space
@@ -71,7 +71,9 @@ def images_chart(levels: Levels, cap: int = MAX_IMAGES) -> Figure:
     for number in levels.numbers:
         known = [concept for concept in levels[number] if concept.images is not None]
         if not known:
-            raise UserError(f"{levels.name} has no image counts to draw; build it with --counts or --images")
+            raise UserError(
+                f"{levels.name} has no image counts to draw; build it with numbers of images ({option('counts')})"
+            )
         known.sort(key=lambda concept: -(concept.images or 0))
         counts = [min(concept.images or 0, cap) for concept in known]
         hover = [f"{c.name} ({c.wnid}), L{number}: {c.images} images" for c in known]

@@ -7,7 +7,7 @@ import os
 from importlib import import_module
 from pkgutil import iter_modules
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, argument, did_you_mean
 from unseen.runs.execute import Executor
 from unseen.runs.means import Means
 
@@ -33,12 +33,12 @@ def spread_or(means: Means, otherwise: Executor) -> Executor:
     return choose_executor(means) if means.spread else otherwise
 
 
-def check_executor(name: str, source: str = "--executor") -> None:
-    """Refuse an unknown executor."""
+def check_executor(name: str, source: str = "") -> None:
+    """Refuse an unknown executor; `source` says where its name comes from, by default the user's argument."""
     known = executor_names()
     if name not in known:
         hint = did_you_mean(name, known) or f"; choose from {', '.join(known)}"
-        raise UserError(f"{source}: no executor '{name}'{hint}")
+        raise UserError(f"{source or argument('executor')}: no executor '{name}'{hint}")
 
 
 def _name(means: Means) -> str:

@@ -51,7 +51,7 @@ def refuse_fit(folder: Path) -> None:
     from unseen.runs.record import RUN
 
     if folder.name == MODELS or ((folder / MODELS).is_file() and not (folder / RUN).is_file()):
-        raise UserError(f"{folder}: the output of unseen shifts fit; give it with --shifts")
+        raise UserError(f"{folder}: the output of unseen shifts fit, not a run; use unseen report --shifts {folder}")
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run], list[Run]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from unseen.backbones.catalogue import Published, catalogue
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.papers import TABLES
 from unseen.papers.concept_generalization import Accuracies, published_accuracies
 from unseen.papers.transfer import (
@@ -136,7 +136,7 @@ def _accuracies(own: OwnConcepts | None, models: Sequence[SharedModel], taken: C
             what = f"images of ImageNet-CoG ({own.other_data})" if own.other_data else "concepts of ImageNet-CoG"
             raise UserError(
                 f"{own.places}: not a run on the {what}, so its scores are not comparable with the published ones; "
-                f"leave out --published"
+                f"leave out {option('published', True)}"
             )
         parts.append(own.accuracies.called([_own_name(name, taken) for name in own.accuracies.models]))
     if models:

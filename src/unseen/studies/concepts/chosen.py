@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, argument, did_you_mean, option
 from unseen.images.domains import SEEN
 from unseen.images.own.concept_data import ConceptData, open_concept_data
 from unseen.images.own.concept_file import ConceptDescription, is_concept_file, read_concept_file
@@ -75,13 +75,15 @@ def choose_levels(
     """
     if not isinstance(levels, Levels) and is_concept_file(Path(levels)):
         if vectors or seen:
-            raise UserError(f"{levels}: defines the seen classes; leave out {'--vectors' if vectors else '--seen'}")
+            raise UserError(
+                f"{levels}: defines the seen classes; leave out {argument('vectors' if vectors else 'seen')}"
+            )
         return own_levels(read_concept_file(Path(levels), images), tell)
     name = "" if isinstance(levels, Levels) else str(levels)
     if name in all_measures():
-        chosen = reranked(SHIPPED[0], name, vectors, "imagenet-1k", option="--levels", tell=tell)
+        chosen = reranked(SHIPPED[0], name, vectors, "imagenet-1k", by="levels", tell=tell)
     elif vectors:
-        raise UserError(f"--vectors needs --levels cosine, not {name or 'existing levels'}")
+        raise UserError(f"{argument('vectors')} needs {option('levels', 'cosine')}, not {name or 'existing levels'}")
     else:
         chosen = levels if isinstance(levels, Levels) else random_sets() if name == RANDOM else load_levels(levels)
     prefix = RANDOM if name == RANDOM else "l"
@@ -111,11 +113,15 @@ def own_levels(description: ConceptDescription, tell: Callable[[str], None]) -> 
 
 def _check_seen(seen: str, domains: Mapping[str, object], published: str) -> None:
     if published:
-        raise UserError(f"--seen is for levels of your own (a CSV file): the seen concepts of {published} are {SEEN}")
+        raise UserError(
+            f"{argument('seen')} is for levels of your own (a CSV file): the seen concepts of {published} are {SEEN}"
+        )
     if not NAME.fullmatch(seen):
-        raise UserError(f"--seen names a domain and its folder: letters, digits, -, _ and ., not '{seen}'")
+        raise UserError(f"{argument('seen')} names a domain and its folder: letters, digits, -, _ and ., not '{seen}'")
     if seen.lower() in {*domains, RANDOM} or DRAW.fullmatch(seen):
-        raise UserError(f"--seen {seen}: levels or random sets are called so; give the seen concepts another name")
+        raise UserError(
+            f"{option('seen', seen)}: levels or random sets are called so; give the seen concepts another name"
+        )
 
 
 def chosen_domains(names: Names, known: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, option
 from unseen.features.about import StoreAbout
 from unseen.features.checked import Tell
 from unseen.features.features import Features, align
@@ -105,7 +105,7 @@ def find_features(folder: Path, domains: Sequence[str], backbones: Collection[st
         if domain not in there:
             hint = did_you_mean(domain, there) or f"; it has {', '.join(there) or 'none'}"
             raise UserError(
-                f"{folder}: no features of the domain {domain}{hint}; leave it out (--domains), or extract it"
+                f"{folder}: no features of the domain {domain}{hint}; leave it out ({option('domains')}), or extract it"
             )
         for name, pair in _in_domain(folder / domain, backbones).items():
             found.setdefault(name, {})[domain] = pair
@@ -192,7 +192,9 @@ def _in_domain(folder: Path, backbones: Collection[str]) -> dict[str, tuple[Plac
     stores = stores_in(folder)
     names = list(backbones) or sorted({store.backbone for store in stores if store.backbone})
     if len(names) > 1 and not backbones:
-        raise UserError(f"{folder}: features of several backbones ({', '.join(names)}); choose with --backbone")
+        raise UserError(
+            f"{folder}: features of several backbones ({', '.join(names)}); choose one ({option('backbone')})"
+        )
     return {name: (_one(folder, stores, name, "train"), _one(folder, stores, name, "test")) for name in names or [OWN]}
 
 

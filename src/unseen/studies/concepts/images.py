@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unseen.errors import UserError
+from unseen.errors import UserError, argument, on_command_line, option
 from unseen.images.domains import SEEN, DomainImages, OnMissing, level_domains, seen_domain
 from unseen.images.imagenet_1k import imagenet_1k
 from unseen.images.open_source import open_images
@@ -47,7 +47,7 @@ def open_domains(
         return _own_domains(chosen.data, names, places, told)
     rule = split_rule(places.variant)
     if places.splits and rule != COG:
-        raise UserError(f"--variant {places.variant} draws its own splits; leave out --splits")
+        raise UserError(f"{option('variant', places.variant)} draws its own splits; leave out {argument('splits')}")
     found: dict[str, DomainImages] = {}
     said: list[str] = []
     seen = chosen.seen_domain
@@ -55,7 +55,9 @@ def open_domains(
         found[seen] = _seen(chosen, places, told)
     levels = {name: chosen.domains[name] for name in names if name != seen}
     if levels and places.images is None:
-        raise UserError(f"{', '.join(levels)}: give the images of the levels (--images), ImageNet-21K for cog-v2")
+        raise UserError(
+            f"{', '.join(levels)}: give the images of the levels ({option('images')}), ImageNet-21K for cog-v2"
+        )
     if levels and places.images is not None:
         drawn, lost = level_domains(
             open_images(places.images, watch=lambda classes: told.track(classes, INDEXED)),
@@ -64,7 +66,7 @@ def open_domains(
             rule=rule,
             splits=Splits.read(places.splits) if places.splits else None,
             on_missing=places.on_missing or "fail",
-            advice="--on-missing report skips them" if places.on_missing else "",
+            advice=f"{option('on-missing', 'report')} skips them" if places.on_missing else "",
         )
         found |= {domain.name: domain for domain in drawn}
         if lost:
@@ -78,11 +80,11 @@ def _own_domains(
     data: ConceptData, names: Sequence[str], places: ImagePlaces, told: Watch
 ) -> tuple[list[DomainImages], list[str]]:
     """The images of the user's own data."""
-    given = [("--imagenet-1k", places.imagenet_1k), ("--truth", places.truth), ("--splits", places.splits)]
-    others = [option for option, place in given if place is not None]
-    wrong = next(iter([*others, *(["--variant"] if places.variant != PLAIN else [])]), None)
+    given = [("imagenet-1k", places.imagenet_1k), ("truth", places.truth), ("splits", places.splits)]
+    others = [name for name, place in given if place is not None]
+    wrong = next(iter([*others, *(["variant"] if places.variant != PLAIN else [])]), None)
     if wrong is not None:
-        raise UserError(f"{data.description.path}: defines training and test images; leave out {wrong}")
+        raise UserError(f"{data.description.path}: defines training and test images; leave out {argument(wrong)}")
     domains, lost = data.open(names, places.on_missing or "fail", told.track)
     if not lost:
         return domains, []
@@ -115,10 +117,10 @@ def sources_of_tests(
 def _seen(chosen: ChosenLevels, places: ImagePlaces, watch: Watch) -> DomainImages:
     place = places.imagenet_1k
     if place is None:
-        rest = ",".join(chosen.domains)
+        rest = option("domains", ",".join(chosen.domains) if on_command_line() else [*chosen.domains])
         what = "ImageNet-1K" if chosen.seen_domain == SEEN else "the seen concepts"
         raise UserError(
-            f"{chosen.seen_domain}: give the images of {what} (--imagenet-1k), or leave it out: --domains {rest}"
+            f"{chosen.seen_domain}: give the images of {what} ({option('imagenet-1k')}), or leave it out: {rest}"
         )
     train = imagenet_1k(place, split="train", watch=lambda classes: watch.track(classes, INDEXED))
     test = imagenet_1k(place, split="val", truth=places.truth, watch=lambda classes: watch.track(classes, INDEXED))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.backbones.catalogue import catalogue
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.papers.concept_generalization import DOMAINS, measured_accuracies, published_accuracies
 from unseen.papers.leaderboard import By, Leaderboard, Own, leaderboard
 from unseen.runs.cautions import Caution
@@ -60,7 +60,7 @@ def leaderboard_with_runs(
     for backbone, domains in lacking.items():
         raise UserError(
             f"{_places(folders)}: {backbone} has no score on {', '.join(domains)} with {shots} shots, which the "
-            f"leaderboard needs; finish the run, or choose other --shots"
+            f"leaderboard needs; finish the run, or choose other shots ({option('shots')})"
         )
     sources = {
         merged: model

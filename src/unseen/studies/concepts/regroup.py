@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.features.features import INTEGER, Features
 from unseen.features.readers import read_features
 from unseen.features.store import MANIFEST, write_store
@@ -80,7 +80,9 @@ def regroup(
         seen: the domain of the seen concepts.
     """
     if out.resolve() == folder.resolve():
-        raise UserError(f"{folder}: features must be regrouped into another folder; choose another --out")
+        raise UserError(
+            f"{folder}: features must be regrouped into another folder; choose another one ({option('out')})"
+        )
     there = _sources(folder, backbone)
     check_alike(place for places in there.values() for place in places)
     opened: Opened = {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.features.settings import Settings
 from unseen.probes.probe import FeatureJob
 from unseen.runs.means import Means
@@ -72,10 +72,10 @@ def request_of_features(
         named = class_names(next(iter(given.found.places.values())))
         return ConceptRequest(replace(asked, concepts={**named, **asked.concepts}), given, published)
     if not backbones:
-        raise UserError("name the backbone whose features to regroup (--backbone)")
+        raise UserError(f"name the backbone whose features to regroup ({option('backbone')})")
     unknown = [name for name in asked.domains if name not in asked.concepts]
     if unknown:
-        raise UserError(f"{unknown[0]}: its concepts are not known; leave it out (--domains)")
+        raise UserError(f"{unknown[0]}: its concepts are not known; leave it out ({option('domains')})")
     return ConceptRequest(asked, RegroupedFeatures(folder, tuple(backbones)), published)
 
 

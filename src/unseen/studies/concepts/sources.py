@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.features.checked import Tell
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
@@ -70,7 +70,8 @@ class GivenFeatures:
         """The features of the domains of a study in the domain folders of a folder."""
         if split_rule(asked.variant) != COG:
             raise UserError(
-                f"--variant {asked.variant} draws other images than those of --features; regroup them (--regroup)"
+                f"{option('variant', asked.variant)} draws other images than those of the features; regroup them "
+                f"({option('regroup', True)})"
             )
         places = find_features(folder, asked.domains, backbones)
         return cls(Found(places, all_pairs(places, asked, tell)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.files import read_table, write_table
 from unseen.runs.lock import folder_lock
 from unseen.runs.results import reading_result
@@ -26,7 +26,11 @@ ACCURACIES, COLUMNS = "accuracies.csv", "columns.csv"
 ABOUT = ("model", "group", "classifier")
 """Columns before the accuracies; `classifier` is the digest of everything that determines the model's outputs."""
 FACTS = ("column", "test_set", "images", "classes", "classes_sha256")
-REMEDY = "choose another --out, or remove the files in this one"
+
+
+def remedy() -> str:
+    """What to do about files of another study in the folder of a run."""
+    return f"choose another folder ({option('out')}), or remove the files in this one"
 
 
 @dataclass(frozen=True)
@@ -144,10 +148,10 @@ def _check_same(folder: Path, name: str, known: Facts | None, found: Facts) -> N
     if replace(known, images=0) != replace(found, images=0):
         what = f"{known.test_set} on {known.classes} classes", f"{found.test_set} on {found.classes}"
         others = " others" if known.classes == found.classes and known.test_set == found.test_set else ""
-        raise UserError(f"{folder / COLUMNS}: '{name}' was {what[0]}, and now is {what[1]}{others}; {REMEDY}")
+        raise UserError(f"{folder / COLUMNS}: '{name}' was {what[0]}, and now is {what[1]}{others}; {remedy()}")
     if known.images and found.images and known.images != found.images:
         raise UserError(
-            f"{folder / COLUMNS}: '{name}' had {known.images:,} images, and now has {found.images:,}; {REMEDY}"
+            f"{folder / COLUMNS}: '{name}' had {known.images:,} images, and now has {found.images:,}; {remedy()}"
         )
 
 
@@ -162,7 +166,7 @@ def _read(folder: Path) -> _Table:
     for line, row in read_table(accuracies, ABOUT[:2], ABOUT[2:]) if accuracies.exists() else ():
         unknown = next((name for name in row if name not in (*ABOUT, *facts)), None)
         if unknown is not None:
-            raise UserError(f"{accuracies}: {COLUMNS} beside it does not describe the column '{unknown}'; {REMEDY}")
+            raise UserError(f"{accuracies}: {COLUMNS} beside it does not describe the column '{unknown}'; {remedy()}")
         if row["model"] in rows:
             raise UserError(f"{accuracies}, line {line}: the model '{row['model']}' occurs twice; keep one of them")
         rows[row["model"]] = row
@@ -172,7 +176,7 @@ def _read(folder: Path) -> _Table:
 def _count(path: Path, line: int, text: str) -> int:
     number = whole_number(text)
     if number is None:
-        raise UserError(f"{path}, line {line}: '{text[:20]}' is not a number of images or classes; {REMEDY}")
+        raise UserError(f"{path}, line {line}: '{text[:20]}' is not a number of images or classes; {remedy()}")
     return number
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, argument, did_you_mean, option
 from unseen.files import read_table
 from unseen.own_code import runs_code
 from unseen.words import whole_number
@@ -87,7 +87,7 @@ def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]
         if runs_code(row["backbone"]) and not allow_code:
             raise UserError(
                 f"{path}, line {line}: the backbone {row['backbone']} is code that would run here; "
-                "if you trust this file and that code, add --allow-code (allow_code=True in Python)"
+                f"if you trust this file and that code, add {option('allow-code', True)}"
             )
         plans[model] = ModelPlan(
             model=model,
@@ -114,11 +114,15 @@ def chosen_models(
         allow_code: see `read_plans`.
     """
     if bool(backbones) == bool(file):
-        raise UserError("no model was given; name some (--backbone), or a file of models (--models)")
+        raise UserError(
+            f"no model was given; name some ({option('backbone', python='models')}), or a file of models "
+            f"({option('models')})"
+        )
     if file:
         return list(read_plans(file, allow_code=allow_code))
     if common.checkpoint is not None and len(backbones) > 1:
-        raise UserError("--checkpoint is for one backbone at a time; for several give --models FILE")
+        several = option("models", "FILE")
+        raise UserError(f"{argument('checkpoint')} is for one backbone at a time; for several give {several}")
     if len(set(backbones)) < len(backbones):
         raise UserError("a backbone is given twice")
     return [replace(common, model=name, backbone=name) for name in backbones]

@@ -16,7 +16,7 @@ from unseen.files import atomic_write
 from unseen.reading.arrays import read_npz
 from unseen.reading.guard import reading
 from unseen.runs.lock import folder_lock
-from unseen.studies.shifts.accuracies import REMEDY
+from unseen.studies.shifts.accuracies import remedy
 from unseen.studies.shifts.plans import RESERVED
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _add(folder: Path, model: str, made: Mapping[str, tuple[Classes, Classes]], 
         path = folder / f"{name}.npz"
         known = read_predictions(path) if path.exists() else {LABELS: truth}
         if not np.array_equal(known.get(LABELS, ()), truth):
-            raise UserError(f"{path}: has predictions of other images, or of other classes; {REMEDY}")
+            raise UserError(f"{path}: has predictions of other images, or of other classes; {remedy()}")
         files[path] = {**known, model: guess}
     for path in () if keep else sorted(set(folder.glob("*.npz")) - set(files)):
         known = read_predictions(path)

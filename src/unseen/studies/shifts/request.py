@@ -6,7 +6,7 @@ from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings
 from unseen.images.shift_sets.own import OwnSet, open_own, refuse_same_names
@@ -35,7 +35,6 @@ from unseen.words import counted
 
 TITLE = "Accuracy under distribution shift"
 TEST = "test"
-REMEDY = "map the classes (--mapping), or define the outputs (--outputs, or the column classes)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +147,7 @@ class ShiftRequest:
         for model in found.models:
             yield from (f"{model.plan.model}: {sentence}" for sentence in model.notes)
             for name in model.lacking:
-                yield f"{model.plan.model}: skips {name}, since it has no outputs for its classes; {REMEDY}"
+                yield f"{model.plan.model}: skips {name}, since it has no outputs for its classes; {_remedy()}"
 
     def _images_used(self) -> list[ImagesUsed]:
         return [
@@ -195,7 +194,8 @@ def open_sets(
     """
     if root is None and (names or not own):
         raise UserError(
-            "say which test sets: the folder that published ones are below (--sets), or your own (--test-set)"
+            f"say which test sets: the folder that published ones are below ({option('sets')}), or your own "
+            f"({option('test-set', python='test_sets')})"
         )
     chosen = () if root is None else get_sets(names) if names else sets_below(root)
     if root is not None and not chosen and not own:
@@ -213,7 +213,7 @@ def _backbone(model: Surveyed, group: str) -> Backbone:
 
 def _refuse_other_study(out: Path) -> None:
     if (out / RUN).is_file() and (study := read_record(out)[0].study) != STUDY:
-        raise UserError(f"{out}: contains a run of unseen {study}; choose another folder (--out)")
+        raise UserError(f"{out}: contains a run of unseen {study}; choose another folder ({option('out')})")
 
 
 def _forget_replaced(out: Path, jobs: Sequence[ShiftJob]) -> None:
@@ -242,4 +242,9 @@ def _nothing_scored(passed_over: Mapping[str, str]) -> str:
         more = f", and {len(passed_over) - 1} more could not be loaded" if len(passed_over) > 1 else ""
         named = why if why.startswith(f"{model}: ") else f"{model}: {why}"
         return f"no model is scored; {named}{more}"
-    return f"no model has outputs for all classes of a column, so nothing is scored; {REMEDY}"
+    return f"no model has outputs for all classes of a column, so nothing is scored; {_remedy()}"
+
+
+def _remedy() -> str:
+    outputs = option("outputs")
+    return f"map the classes ({option('mapping')}), or define the outputs ({outputs}, or the column classes)"

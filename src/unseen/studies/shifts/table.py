@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, option
 from unseen.files import read_table
 from unseen.studies.shifts.row_filter import row_filter
 from unseen.studies.shifts.units import Unit, detect_unit
@@ -224,5 +224,5 @@ def _in_fit(table: "pd.DataFrame", fit_on: FitOn, columns: list[str]) -> NDArray
         if mask.shape != (len(table),) or mask.dtype != np.bool_:
             raise UserError(f"fit_on must return one boolean per row, not {mask.dtype} of shape {mask.shape}")
     if not mask.any():
-        raise UserError("no model of the table is selected for the fit; change the selection (--fit-on)")
+        raise UserError(f"no model of the table is selected for the fit; change the selection ({option('fit-on')})")
     return mask

@@ -11,11 +11,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError, names_of
+from unseen.errors import UserError, names_of, option
 
 Array = NDArray[np.float64]
 Unit = Literal["percent", "fraction"]
-REMEDY = "use --unit percent (unit='percent') if every number is a percentage; otherwise convert the table to one unit"
 
 
 def detect_unit(numbers: Mapping[str, Array], models: Sequence[str]) -> Unit:
@@ -33,7 +32,7 @@ def _check_columns(numbers: Mapping[str, Array]) -> None:
     small = [name for name, value in highest.items() if value <= 1]
     if small:
         large = max(highest, key=lambda name: highest[name])
-        raise UserError(f"'{large}' is in percent but no accuracy on '{small[0]}' is above 1: {REMEDY}")
+        raise UserError(f"'{large}' is in percent but no accuracy on '{small[0]}' is above 1: {_remedy()}")
 
 
 def _check_rows(everything: Array, models: Sequence[str]) -> None:
@@ -46,5 +45,10 @@ def _check_rows(everything: Array, models: Sequence[str]) -> None:
     few, what = (percent, "an accuracy") if len(percent) < len(unclear) else (unclear, "no accuracy")
     raise UserError(
         f"percentages and fractions may be mixed: {len(few)} of {len(percent) + len(unclear)} models have {what} above "
-        f"1, unlike the others ({names_of(few)}); {REMEDY}"
+        f"1, unlike the others ({names_of(few)}); {_remedy()}"
     )
+
+
+def _remedy() -> str:
+    percent = option("unit", "percent")
+    return f"use {percent} if every number is a percentage; otherwise convert the table to one unit"

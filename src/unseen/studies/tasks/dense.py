@@ -10,7 +10,7 @@ from typing import Literal
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import with_patches
 from unseen.device import default_device
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.features.disk import feature_bytes, free_disk, remaining_rows
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
@@ -164,7 +164,9 @@ class DenseRequest:
     def _refuse_nonsense(self) -> None:
         boxes = [data.dataset.name for data in self.datasets if data.dataset.kind == "boxes"]
         if boxes:
-            raise UserError(f"{boxes[0]}: boxes have no probe on patches; train a detector (--finetune)")
+            raise UserError(
+                f"{boxes[0]}: boxes have no probe on patches; train a detector ({option('finetune', True)})"
+            )
         if not self.datasets or not self.backbones or not self.probes:
             raise UserError("a dense study needs a data set with maps, a backbone and a probe")
         drawn = next((spec for spec in map(patch_spec, self.backbones) if spec.drawn), None)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, option
 from unseen.features.settings import Settings
 from unseen.probes.dense.protocols import DenseProtocol, shortened
 from unseen.studies.study import Request
@@ -60,7 +60,7 @@ def dense_training(
         scale: factor of the sides of images.
     """
     if not names:
-        raise UserError("say on which data sets to train: --datasets")
+        raise UserError(f"say on which data sets to train ({option('datasets')})")
     opened = open_dense(names, root, tuple(BY_KIND))
     return DenseTrainingRequest(opened, backbones, training_device(device), partial(_short, steps, scale), seed)
 

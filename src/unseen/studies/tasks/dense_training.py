@@ -13,7 +13,7 @@ import torch
 
 from unseen.backbones.backbone import Backbone
 from unseen.device import default_device
-from unseen.errors import UserError
+from unseen.errors import UserError, argument, option
 from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import names_and_pixels
 from unseen.images.dense.dense_dataset import OpenDenseDataset
@@ -122,7 +122,8 @@ class DenseTrainingRequest:
         depths = [data.dataset.name for data in self.datasets if data.dataset.kind not in BY_KIND]
         if depths:
             raise UserError(
-                f"{depths[0]}: there is no training protocol for depth; leave out --finetune to probe patch features"
+                f"{depths[0]}: there is no training protocol for depth; leave out {option('finetune', True)} to probe "
+                "patch features"
             )
         return {
             (data.dataset.name, each.label): [
@@ -207,7 +208,7 @@ class DenseTrainingRequest:
         self, jobs: Sequence[DenseTrainingJob], results: Path, means: Means, watch: Watch
     ) -> Iterator[DenseTrainingJob]:
         if means.spread and self.device.type != default_device().type:
-            raise UserError("--device selects one device, but these trainings use several; leave it out")
+            raise UserError(f"{argument('device')} selects one device, but these trainings use several; leave it out")
         device = None if means.spread else str(self.device)
         data = {each.dataset.name: each for each in self.datasets}
         work = OneByOne(_Trains(data, sent_backbones(self.backbones), results.parent, device, watch))

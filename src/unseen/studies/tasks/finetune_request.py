@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from unseen.backbones.backbone import Backbone
 from unseen.device import default_device
-from unseen.errors import OtherPartsError, UserError
+from unseen.errors import OtherPartsError, UserError, argument
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.files import byte_size
@@ -181,7 +181,7 @@ class FinetuneRequest:
         In this process, backbones and data sets are trained one after another. Several devices try all settings first.
         """
         if means.spread and self.device.type != default_device().type:
-            raise UserError("--device selects one device, but these trainings use several; leave it out")
+            raise UserError(f"{argument('device')} selects one device, but these trainings use several; leave it out")
         own, executor, failures = {*jobs}, spread_or(means, run_groups), list[str]()
         trainer = Trainer(
             [each.job for each in self.finetunings],

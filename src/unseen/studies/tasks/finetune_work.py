@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.probes.finetuning.images import TaskImages
 from unseen.probes.finetuning.jobs import FinetuneTaskJob, FinetuneTrialJob, task_values
 from unseen.runs.job import job_key
@@ -92,7 +92,7 @@ def run_task(
         return values | {"device": device.type}
     raise UserError(
         f"{job.backbone} on {job.domain}: every setting diverged when it was trained with validation images too; "
-        "try more settings (--trials) or another seed (--seed)"
+        f"try more settings ({option('trials')}) or another seed ({option('seed')})"
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.images.datasets.limit import limited
 from unseen.images.datasets.open_dataset import OpenDataset, open_dataset
 from unseen.images.datasets.registry import DATASETS, get_dataset
@@ -79,7 +79,7 @@ def open_datasets(asked: Sequence[Asked], root: Path | None, *, limit: int | Non
             reasons.append(str(error))
     opened += [each for each in asked if isinstance(each, OpenDataset)]
     if not opened and asked:
-        below = "; give the folder that contains the data sets (--images)" if root is None else ""
+        below = f"; give the folder that contains the data sets ({option('images')})" if root is None else ""
         raise UserError("; ".join(reasons) + below)
     if not opened:
         raise UserError("no data set was found; unseen doctor --images FOLDER lists them and how to get them")

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import UserError
+from unseen.errors import UserError, argument
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
@@ -176,11 +176,11 @@ def top1_shares(backbones: Sequence[str], percents: Sequence[float]) -> dict[str
     """ImageNet accuracy of each backbone between 0 and 1, from percents in the same order; empty if none are given."""
     if percents and len(percents) != len(backbones):
         raise UserError(
-            f"--imagenet-top1 takes one number per --backbone: {counted(len(percents), 'number')} for "
-            f"{counted(len(backbones), 'backbone')}"
+            f"{argument('imagenet-top1')} takes one number per {argument('backbone')}: "
+            f"{counted(len(percents), 'number')} for {counted(len(backbones), 'backbone')}"
         )
     wrong = next((percent for percent in percents if not 1 < percent < 100), None)
     if wrong is not None:
         meant = f"; did you mean {100 * wrong:g}?" if 0 < wrong < 1 else ""
-        raise UserError(f"--imagenet-top1 must be a percentage from 1 to 100, not {wrong:g}{meant}")
+        raise UserError(f"{argument('imagenet-top1')} must be a percentage from 1 to 100, not {wrong:g}{meant}")
     return {name: percent / 100 for name, percent in zip(backbones, percents, strict=False)}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.features.about import BackboneAbout
 from unseen.features.settings import Settings, checked_device
 from unseen.probes.image_job import ImageJob, image_values
@@ -76,7 +76,7 @@ class ImageRequest:
         """Plan the work; see `unseen.studies.study.Request`."""
         checked_device(self.settings)
         if not self.backbones:
-            raise UserError("no backbone was given; name one (--backbone)")
+            raise UserError(f"no backbone was given; name one ({option('backbone')})")
         for backbone in self.backbones:
             self.analysis.check(backbone)
         refuse_other_run(out, self._run().setup)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.features.settings import Settings
 from unseen.metrics.lpips import TRUNKS, Trunk
 from unseen.metrics.lpips_trunks import TITLES, load_trunk
@@ -49,7 +49,7 @@ class AskedImages:
         images = open_image_sets(self.names, self.place, self.examples)
         backbones = self.load()
         if not backbones:
-            raise UserError("no backbone was given; name one (--backbone)")
+            raise UserError(f"no backbone was given; name one ({option('backbone')})")
         top1 = top1_shares([each.label for each in backbones], self.percents)
         return ImageRequest(analysis, images, backbones, settings, top1)
 
@@ -90,7 +90,7 @@ def inversion_request(
     if batch is not None and batch < 1:
         raise UserError(f"the batch must have at least one image, not {batch}")
     if settings.precision == "half":
-        raise UserError("images are reconstructed in single or bfloat precision; use --precision single or bfloat")
+        raise UserError(f"images are reconstructed in single or bfloat precision; use {option('precision', 'single')}")
     protocol = InversionProtocol.of(steps, sigmoid=sigmoid)
     trunks, absent = dict[str, Trunk](), list[Notice]()
     for name in TRUNKS:

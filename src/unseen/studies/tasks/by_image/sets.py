@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
+from unseen.errors import UserError, argument
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.decode import Damaged, orientation, read_pixels
 from unseen.images.entries import EntryTable
@@ -92,7 +92,7 @@ def open_image_sets(names: Sequence[Asked], place: Path | None, examples: int | 
         examples: number of images of each; by default one per data set, eight drawings, and all images of a folder.
     """
     if examples is not None and examples < 1:
-        raise UserError(f"--examples is at least 1, not {examples}")
+        raise UserError(f"{argument('examples')} must be at least 1, not {examples}")
     if not names and place is not None:
         return ImageSets([_of_place(place, examples)])
     number = examples or (DEFAULT_EXAMPLES if names else DEFAULT_DRAWINGS)
