@@ -48,7 +48,7 @@ def test_recognised(tmp_path: Path, files: dict[str, bytes], place: str, kind: s
         ({"readme.md": b""}, "", "contains no images .* expected a folder per class"),
         ({"a.jpg": jpeg(1)}, "", "has images but no classes"),
         ({"a.zip": b"PK"}, "a.zip", "damaged tar file"),
-        ({"train/cat/1.jpg": jpeg(1), "val/cat/1.jpg": jpeg(1)}, "", "several splits; choose one"),
+        ({"train/cat/1.jpg": jpeg(1), "val/cat/1.jpg": jpeg(1)}, "", "several splits"),
     ],
 )
 def test_not_recognised(tmp_path: Path, files: dict[str, bytes], place: str, reason: str) -> None:

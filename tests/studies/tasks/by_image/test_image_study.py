@@ -164,7 +164,7 @@ def test_mistakes(photographs: Path, tmp_path: Path) -> None:
     (photographs / "3.png").write_bytes(b"no image")
     with pytest.raises(UserError, match="3.png: not an image"):
         run_study(request(photographs, backbone()), tmp_path / "b")
-    with pytest.raises(UserError, match="examples is at least 1"):
+    with pytest.raises(UserError, match="examples must be at least 1"):
         open_image_sets([], photographs, 0)
     with pytest.raises(UserError, match="nowhere: no such file or folder"):
         open_image_sets([], tmp_path / "nowhere", None)
