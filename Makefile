@@ -24,7 +24,9 @@ tests:
 
 # GPUs are hidden from the other tests. One process, because some of these measure the memory of a GPU.
 gpu-tests:
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --gpu
+	@if $(BIN)/python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; \
+	then PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --gpu; \
+	else echo "No GPU here: the tests that need one were skipped."; fi
 
 demo: .venv/demo-ready
 	PYTHONDONTWRITEBYTECODE= $(BIN)/unseen demo --out $(OUT)
