@@ -10,6 +10,7 @@ import numpy as np
 
 from unseen.errors import UserError, names_of
 from unseen.images.datasets.listing import Row, files_listing
+from unseen.images.decode import Damaged
 from unseen.images.dense.coco import read_coco
 from unseen.images.dense.dense_dataset import SPLIT_WORDS, DenseDataset, LabelReader, OpenDenseDataset
 from unseen.images.dense.label_survey import survey_labels
@@ -25,6 +26,8 @@ from unseen.images.source import ImageSource
 from unseen.images.tars.archive import is_image
 from unseen.words import counted
 
+SHOWN = 3
+"""Reasons in a sentence."""
 KINDS: dict[Task, Kind] = {"segmentation": "classes", "detection": "boxes", "normals": "normals", "depth": "depth"}
 
 
@@ -176,16 +179,22 @@ def unusable_labels(opened: OpenDenseDataset) -> list[str]:
     for split, word in SPLIT_WORDS.items():
         if damaged := survey.damaged.get(split):
             images = counted(len(damaged), f"{word} image")
-            sentences.append(f"{images} with damaged labels: {names_of([each.reason for each in damaged])}")
+            sentences.append(f"{images} with damaged labels: {_first(damaged)}")
         if boxes := survey.left_out.get(split):
             what = f"{len(boxes):,} box{'' if len(boxes) == 1 else 'es'} of {word} images"
-            sentences.append(f"{what} left out: {names_of([each.reason for each in boxes])}")
+            sentences.append(f"{what} left out: {_first(boxes)}")
         if lost := opened.unmatched.get(split):
             what = "annotation" if opened.dataset.kind == "boxes" else "map"
             sentences.append(f"{counted(len(lost), f'{word} {what}')} without an image: {names_of(lost)}")
     if untrained := survey.untrained(opened.dataset.classes):
         sentences.append(f"no training image shows {names_of(untrained)}, which test images show")
     return sentences
+
+
+def _first(damaged: Sequence[Damaged]) -> str:
+    """The first reasons, and the number of the others."""
+    more = f"; and {len(damaged) - SHOWN:,} more" if len(damaged) > SHOWN else ""
+    return "; ".join(each.reason for each in damaged[:SHOWN]) + more
 
 
 def label_counts(opened: OpenDenseDataset) -> dict[str, dict[str, int]]:
