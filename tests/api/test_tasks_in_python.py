@@ -128,6 +128,7 @@ def test_fine_tuning(tmp_path: Path, backbone: str) -> None:
         ({"finetune": True, "datasets": "digits"}, "give the backbone to fine-tune"),
         ({"finetune": True, "features": "x"}, "leave out features"),
         ({"invert": True, "grid": "4/2"}, "not used with invert: leave out grid"),
+        ({"dense": True, "finetune": True, "exif": True}, "not used with dense and finetune: leave out exif"),
         ({"saliency": True, "sigmoid": True, "steps": 3}, "leave out steps and sigmoid"),
         ({"images": "x", "datasets": "digits", "examples": 2}, "leave out examples"),
         ({"finetune": True, "backbone": "x", "datasets": "digits", "seed": -1}, "seed must be from 0 to"),

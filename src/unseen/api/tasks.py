@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 BATCH, TRIALS = 128, 40
 USES = {
-    "": ("probe", "metric"),
+    "": ("probe", "metric", "exif"),
     "finetune": ("trials", "steps"),
-    "dense": ("probes", "patches"),
+    "dense": ("probes", "patches", "exif"),
     "dense+finetune": ("steps", "scale"),
-    "saliency": ("grid", "examples"),
-    "invert": ("steps", "sigmoid", "examples", "lpips_weights"),
+    "saliency": ("grid", "examples", "exif"),
+    "invert": ("steps", "sigmoid", "examples", "lpips_weights", "exif"),
 }
 """The arguments that only some kinds of work use, by kind."""
 
@@ -173,7 +173,7 @@ def tasks(
         grid=grid, examples=examples, steps=steps, sigmoid=sigmoid, probes=tuple(probes),
         patches=None if patches == "all" else patches,
         lpips_weights=lpips_weights, scale=None if scale == 1 else scale, trials=None if trials == TRIALS else trials,
-        probe=probe, metric=metric,
+        probe=probe, metric=metric, exif=exif,
     )  # fmt: skip
     request: Request[Any]
     if saliency:
