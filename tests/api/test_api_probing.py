@@ -18,6 +18,7 @@ from unseen.probes import by_name
 from unseen.probes.knn import knn
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.probes.protocol import LogisticProtocol
+from unseen.probes.samples import SamplesPerClass
 from unseen.probes.sampling import draw_shots, stream
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -104,12 +105,51 @@ def test_shots_are_drawn_once_per_seed_and_all_samples_need_one_fit(blobs: Array
     assert (few.variant, few.details["neighbours"]) == ("knn-20", 3)
 
 
+def test_shots_that_classes_lack_are_said_or_skipped(blobs: Arrays) -> None:
+    X, y, X_test, y_test = blobs
+    kept = np.arange(len(y)) % 20 < np.array([6, 10, 20])[y]
+    data = X[kept], y[kept], X_test, y_test
+    result = package.probe(*data, probe="knn", shots=[3, 8, 21, 1000], seeds=1)
+    assert [(each.code, dict(each.arguments)) for each in result.told] == [
+        ("skipped-shots", {"shots": "21, 1000", "most": 20, "on": ""}),
+        ("fewer-samples", {"shots": "8", "fewest": 6, "on": ""}),
+    ]
+    assert {fit.shots: fit.samples for fit in result.fits} == {
+        3: SamplesPerClass(3, 3, 3),
+        8: SamplesPerClass(6, 8, 8),
+    }
+    assert all(sentence in repr(result) for sentence in result.notices)
+    assert "(6 to 8 samples per class)" in repr(result)
+    assert result.summary().set_index(["shots", "metric"]).loc[("8", "top1"), "fewest_samples"] == 6
+    everything = package.probe(*data, probe="knn", seeds=1)
+    assert (everything.told, everything.fits[0].samples) == ((), SamplesPerClass(6, 10, 20))
+    for probe in by_name.feature_probes().keys() - {"geometry"}:
+        with pytest.raises(UserError, match="shots are skipped|shot episodes are skipped"):
+            package.probe(*data, probe=probe, shots=1000)
+
+
+def test_episodes_name_the_classes_that_are_not_drawn(blobs: Arrays) -> None:
+    """With the test samples, the classes have 16, 20 and 30 samples."""
+    X, y, X_test, y_test = blobs
+    kept = np.arange(len(y)) % 20 < np.array([6, 10, 20])[y]
+    episodes = package.probes.Centroids(ways=2, queries=10, episodes=20)
+    result = package.probe(X[kept], y[kept], X_test, y_test, probe=episodes, shots=[5, 10, 15], seeds=1)
+    assert [(each.code, dict(each.arguments)) for each in result.told] == [
+        ("skipped-episodes", {"shots": "15", "ways": 2, "needed": 25, "enough": 1, "classes": 3, "on": ""}),
+        ("classes-not-drawn", {"shots": "10", "needed": 20, "enough": 2, "classes": 3, "on": ""}),
+    ]
+    assert [fit.details["classes_drawn"] for fit in result.fits] == [3, 2]
+
+
 @pytest.mark.parametrize("name", sorted(by_name.feature_probes()))
 def test_every_probe_gives_the_same_kind_of_result(blobs: Arrays, name: str) -> None:
     result = package.probe(*blobs, probe=SMALL.get(name, name), seeds=2)
     assert result.probe == name
     assert all(METRICS[score.metric].lower <= score.value <= METRICS[score.metric].upper for score in result.scores)
-    assert list(result.to_frame().columns) == ["probe", "protocol", "shots", "seed", "metric", "value"]
+    columns = ["probe", "protocol", "shots", "seed", "metric", "value"]
+    assert list(result.to_frame().columns) == [*columns, "fewest_samples", "median_samples", "most_samples"]
+    known = None if name == "geometry" else 5 if name == "centroids" else 20
+    assert {(s.fewest_samples, s.median_samples, s.most_samples) for s in result.scores} == {(known,) * 3}
     assert len(result.to_frame()) == len(result.scores)
     assert len(result.summary()) == len(result.to_frame().drop_duplicates(["probe", "shots", "metric"]))
     assert len(repr(result)) < 1000
@@ -153,6 +193,21 @@ def test_what_callers_get_wrong(blobs: Arrays) -> None:
             package.probe(*arrays, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", sorted(by_name.feature_probes()))
+def test_rows_that_are_not_finite_are_those_of_the_array(
+    blobs: Arrays, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And both arrays are looked at before anything is fitted."""
+    monkeypatch.setattr(by_name.feature_probes()[name], "fit", lambda *_: pytest.fail("it was fitted"))
+    for place, array in ((0, "X_train"), (2, "X_test")):
+        for kind in (np.float64, np.float16, torch.from_numpy):
+            arrays = [each.copy() for each in blobs]
+            arrays[place][[7, 23], [0, 3]] = np.nan, -np.inf
+            arrays[place] = kind(arrays[place]) if kind is torch.from_numpy else arrays[place].astype(kind)
+            with pytest.raises(UserError, match=f"{array} has values that are not finite: rows 7 and 23"):
+                package.probe(*arrays, probe=name)
+
+
 def test_the_command_gives_what_the_function_gives(blobs: Arrays, unseen: Callable[..., Any], tmp_path: Path) -> None:
     for name, (X, y) in {"train": blobs[:2], "test": blobs[2:]}.items():
         np.savez(tmp_path / f"{name}.npz", X=X, y=y)
@@ -164,7 +219,7 @@ def test_the_command_gives_what_the_function_gives(blobs: Arrays, unseen: Callab
     assert unseen("probe", *files, "--probe", "knn", "--backbone", "mine", "--out", out).out.startswith("mine: ")
     for options in (["--probe", "forest"], ["--probe", "knn", "--workers", "1"], ["--probe", "knn", "--sequential"]):
         assert unseen("probe", *files, *options).code == 2
-    short = unseen("probe", *files, "--probe", "knn", "--shots", "50", "--seeds", 1, "--out", out)
-    assert (short.code, "20 training samples: with 50 shots" in short.err) == (0, True)
+    short = unseen("probe", *files, "--probe", "knn", "--shots", "2,50", "--seeds", 1, "--out", out)
+    assert (short.code, "50 shots are skipped" in short.err) == (0, True)
     same = unseen("probe", files[0], files[0], "--probe", "knn", "--out", out)
     assert (same.code, "are the same" in same.err) == (2, True)

@@ -271,3 +271,11 @@ def test_a_probe_that_was_stopped_goes_on_to_the_same_result(converge: Converge)
     found, again = run([("grid", replace(stretch, basis="another")) for stretch in grid])
     assert found == expected
     assert again[0][1].start == 0
+
+
+def test_rows_that_are_not_finite_are_named_by_part_before_anything_is_fitted() -> None:
+    for number, name in enumerate(("training", "validation", "test")):
+        parts = tensors(data())
+        parts[number][0][11, 2] = torch.nan
+        with pytest.raises(UserError, match=f"the {name} features contain values that are not finite: row 11"):
+            many_shot(parts, "top1", FEW, watch=lambda *_: pytest.fail("it was fitted"))

@@ -1,11 +1,14 @@
 """Draws per class."""
 
+import statistics
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Generator
 
+from unseen.probes.samples import SamplesPerClass
 from unseen.probes.sampling import draw_shots, split_validation
 
 LABELS = st.lists(st.integers(0, 5), min_size=1, max_size=60).map(torch.tensor)
@@ -26,6 +29,17 @@ def test_shots_are_distinct_and_as_many_as_there_are(y: torch.Tensor, shots: int
     assert len(set(chosen.tolist())) == len(chosen)
     for label in torch.unique(y).tolist():
         assert int((y[chosen] == label).sum()) == min(shots, int((y == label).sum()))
+
+
+@given(LABELS, st.integers(1, 8))
+def test_samples_per_class_of_a_draw_follow_from_those_of_all(y: torch.Tensor, shots: int) -> None:
+    samples = SamplesPerClass.of_labels(y)
+    drawn = y[draw_shots(y, shots, Generator().manual_seed(0))]
+    assert samples.drawn(shots) == SamplesPerClass.of_labels(drawn)
+    counts = sorted(torch.unique(y, return_counts=True)[1].tolist())
+    assert (samples.fewest, samples.most) == (counts[0], counts[-1])
+    assert samples.median == statistics.median_low(counts)
+    assert (samples.total_shortage(shots) is None) == (max(counts) >= shots)
 
 
 def test_draws_follow_the_seed() -> None:

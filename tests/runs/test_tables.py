@@ -14,6 +14,7 @@ from unseen.metrics.catalogue import Metric
 from unseen.metrics.resampling import Interval
 from unseen.runs.score import Score
 from unseen.runs.tables import (
+    SAMPLES,
     bootstrap_interval,
     score_table,
     summarise,
@@ -105,7 +106,8 @@ def test_every_format(tmp_path: Path) -> None:
     table = summarise(score_table([*SCORES, score("x_1|&", "l1", 0, 0.5)]))
     for suffix in (".csv", ".parquet", ".md", ".tex"):
         write_table(table, tmp_path / f"t{suffix}")
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), table)
+    integers = dict.fromkeys(SAMPLES, "Int64")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv", dtype=integers), table)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet"), table, check_dtype=False)
     lines = (tmp_path / "t.md").read_text().splitlines()
     assert len(lines) == len(table) + 2

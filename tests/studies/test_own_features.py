@@ -21,7 +21,6 @@ from unseen.runs.provenance import provenance
 from unseen.runs.record import read_run
 from unseen.runs.shots import parse_shots, seeds_in_python
 from unseen.studies.own_features import features_title
-from unseen.studies.probing import possible_shots
 
 pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., Any]
@@ -247,7 +246,68 @@ def test_classes_with_fewer_samples_than_shots_are_said(
     unseen: Unseen, files: tuple[Path, Path], tmp_path: Path
 ) -> None:
     answer = unseen("probe", *files, *QUICK, "--shots", "4,64", "--out", tmp_path / "run")
-    assert "A class has only 20 training samples: with 64 shots, all of them are used." in answer.out
+    assert answer.code == 0, answer.err
+    data = read_run(tmp_path / "run")
+    assert [(each.code, dict(each.arguments)) for each in data.told[1:]] == [
+        ("skipped-shots", {"shots": "64", "most": 20, "on": ""})
+    ]
+    assert {score.shots for score in data.scores} == {4}
+
+
+def uneven(files: tuple[Path, Path]) -> None:
+    """Keep 8, 12, 14, 16, 18 and 20 training samples of the six classes."""
+    arrays = dict(np.load(files[0]))
+    place = np.arange(120) % 20
+    kept = place < np.array([8, 12, 14, 16, 18, 20])[arrays["y"]]
+    np.savez(files[0], X=arrays["X"][kept], y=arrays["y"][kept])
+
+
+def test_the_samples_of_each_class_stand_beside_the_number(
+    unseen: Unseen, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    uneven(files)
+    answer = unseen("probe", *files, *QUICK, "--shots", "4,7,18,64,all", "--out", tmp_path / "run")
+    assert answer.code == 0, answer.err
+    data = read_run(tmp_path / "run")
+    told = {each.code: dict(each.arguments) for each in data.told}
+    assert told["skipped-shots"] == {"shots": "64", "most": 20, "on": ""}
+    assert told["fewer-samples"] == {"shots": "18", "fewest": 8, "on": ""}
+    # Of 8 samples, one is held out to score trials.
+    assert told.keys() - {"short-search"} == {"skipped-shots", "fewer-samples"}
+    used = {s.shots: (s.fewest_samples, s.median_samples, s.most_samples) for s in data.scores}
+    assert used == {4: (4, 4, 4), 7: (7, 7, 7), 18: (8, 14, 18), None: (8, 14, 20)}
+    assert "(8 to 18 samples per class)" in answer.out
+    assert answer.out.count("samples per class)") == 1
+    assert "8 to 18 (median 14)" in (tmp_path / "run/report.html").read_text()
+    table = pd.read_csv(tmp_path / "run/scores.csv").set_index(["shots", "metric"])
+    assert table.loc[("18", "top1"), ["fewest_samples", "median_samples", "most_samples"]].tolist() == [8, 14, 18]
+    assert not any("64" in shots for shots, _ in table.index)
+
+
+def test_shots_that_only_the_search_lacks_are_said(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    unseen("probe", *files, *QUICK, "--shots", "16,17", "--out", tmp_path / "run")
+    data = read_run(tmp_path / "run")
+    told = {each.code: dict(each.arguments) for each in data.told}
+    assert told["few-for-search"] == {"shots": "17", "fewest": 20, "left": 16, "on": ""}
+    assert {(s.shots, s.fewest_samples) for s in data.scores} == {(16, 16), (17, 17)}
+
+
+def test_without_any_shots_left_nothing_is_written(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    for probe in ("logistic", "knn"):
+        answer = unseen("probe", *files, "--probe", probe, "--shots", "1000", "--out", tmp_path / "run")
+        assert answer.code == 2
+        assert "no class has more than 20 training samples" in answer.err
+        assert answer.err.count("\n") == 1
+        assert not (tmp_path / "run").exists()
+
+
+def test_json_comes_with_the_page_and_the_table(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
+    for name, options in (("plain", []), ("json", ["--json"])):
+        answer = unseen("probe", *files, *QUICK, "--shots", "1", "--out", tmp_path / name, *options)
+    assert len(json.loads(answer.out)) == 4
+    tables = [(tmp_path / name / "scores.csv").read_text() for name in ("plain", "json")]
+    assert tables[0] == tables[1]
+    assert (tmp_path / "json/report.html").is_file()
 
 
 @pytest.mark.parametrize(
@@ -282,7 +342,6 @@ def test_folders_that_are_no_runs_are_refused(unseen: Unseen, tmp_path: Path) ->
 
 def test_shots() -> None:
     assert parse_shots("1, 8,all,8") == (1, 8, None)
-    assert possible_shots((1, 64, 65, None), 80, 0.2) == (1, 64, None)
     with pytest.raises(UserError, match="no protocol"):
         package.probe([[1.0]], [0], [[1.0]], [0], protocol="nothing")
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from unseen.notebook import table_html
 from unseen.probes.job import Fit
+from unseen.runs.notices import Notice
 from unseen.runs.score import Score, shots_name
 from unseen.words import counted
 
@@ -27,6 +28,7 @@ class ProbeResult:
         fits: one per variant, shots and seed; `details` has the chosen hyper-parameters and how they were chosen.
         classes: names of the classes, in the order of class indices.
         samples: mean number of training samples per class, which is the position of "all" shots in plots.
+        told: numbers of shots that were skipped, or that some classes do not have.
     """
 
     probe: str
@@ -34,19 +36,28 @@ class ProbeResult:
     fits: tuple[Fit, ...]
     classes: tuple[str, ...]
     samples: float
+    told: tuple[Notice, ...] = ()
+
+    @property
+    def notices(self) -> list[str]:
+        """The notices of `told` as sentences."""
+        return [each.sentence for each in self.told]
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row per score: probe, protocol, shots (a number or "all"), seed, metric, value."""
-        from unseen.runs.tables import score_table
+        """One row per score: probe, protocol, shots (a number or "all"), seed, metric, value.
 
-        return score_table(self.scores)[["probe", "protocol", "shots", "seed", "metric", "value"]]
+        The training samples of the smallest, the median and the largest class follow.
+        """
+        from unseen.runs.tables import SAMPLES, score_table
+
+        return score_table(self.scores)[["probe", "protocol", "shots", "seed", "metric", "value", *SAMPLES]]
 
     def summary(self) -> "pd.DataFrame":
         """Mean, standard deviation and 95% interval over seeds, one row per variant, shots and metric."""
-        from unseen.runs.tables import score_table, summarise
+        from unseen.runs.tables import SAMPLES, score_table, summarise
 
         table = summarise(score_table(self.scores))
-        return table[["probe", "protocol", "shots", "metric", "mean", "deviation", "low", "high", "seeds"]]
+        return table[["probe", "protocol", "shots", "metric", "mean", "deviation", "low", "high", "seeds", *SAMPLES]]
 
     def plot(self, metric: str | None = None) -> "Figure":
         """Plot the mean score against the number of training samples per class, one line per variant.
@@ -60,12 +71,14 @@ class ProbeResult:
         from unseen.errors import UserError
         from unseen.report.core.looks import level_colour
         from unseen.report.core.model import Figure, Series
+        from unseen.runs.tables import fewer_samples
 
         table = self.summary()
         metrics = list(dict.fromkeys(table["metric"]))
         chosen = metric or metrics[0]
         if chosen not in metrics:
             raise UserError(f"the result has no metric '{chosen}'; choose from {', '.join(metrics)}")
+        short = {row.shots: fewer_samples(row) for row in table.itertuples(index=False)}
         lines = []
         for number, (variant, part) in enumerate(table[table["metric"] == chosen].groupby("probe", sort=False), 1):
             points = sorted(
@@ -76,7 +89,7 @@ class ProbeResult:
                 Series(
                     variant, [x for x, *_ in points], [y for _, y, _ in points], level_colour(number), strong=True,
                     labels=["all" * (shots == "all") for *_, shots in points],
-                    hover=[f"{variant}, {shots} shots: {mean:.4f}" for _, mean, shots in points],
+                    hover=[f"{variant}, {shots} shots{short[shots]}: {mean:.4f}" for _, mean, shots in points],
                 )
             )  # fmt: skip
         ticks = {x: f"{x:g}" for line in lines for x in line.x}
@@ -92,17 +105,21 @@ class ProbeResult:
         )
 
     def __repr__(self) -> str:
+        from unseen.runs.tables import fewer_samples
+
         table = self.summary()
         means = [
             f"{row.probe} {row.metric} {row.mean:.4f} ({row.shots} shot{'' if row.shots == '1' else 's'})"
+            f"{fewer_samples(row)}"
             for row in table.head(SHOWN).itertuples(index=False)
         ]
         more = f", … {len(table) - SHOWN} more" if len(table) > SHOWN else ""
-        return f"ProbeResult({', '.join(means)}{more}; {self._repeated()})"
+        return f"ProbeResult({', '.join(means)}{more}; {'; '.join([self._repeated(), *self.notices])})"
 
     def _repr_html_(self) -> str:
         shots = ", ".join(dict.fromkeys(shots_name(score.shots) for score in self.scores))
-        return table_html(f"{self.probe}, {shots} shots, {self._repeated()}", self.summary())
+        title = f"{self.probe}, {shots} shots, {self._repeated()}"
+        return table_html(". ".join([title, *self.notices]), self.summary())
 
     def _repeated(self) -> str:
         return counted(len({score.seed for score in self.scores}), "seed")

@@ -1,6 +1,8 @@
 """`unseen.probe`: any probe on features in memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +12,17 @@ from numpy.typing import NDArray
 from unseen.api.probe_result import ProbeResult
 from unseen.api.progress import bars
 from unseen.device import default_device
-from unseen.errors import UserError
+from unseen.errors import UserError, row_numbers
 from unseen.extras import naming_extras
 from unseen.own_code import is_own_file
 from unseen.probes.by_name import get_probe
 from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData
 from unseen.probes.protocol import LogisticProtocol, Setting
+from unseen.probes.samples import score_fields
 from unseen.runs.own_metric import measured
 from unseen.runs.score import Score
-from unseen.runs.shots import Shots, seeds_in_python, shots_in_python
+from unseen.runs.shots import Shots, seeds_in_python, shot_notices, shots_in_python, usable_shots
 from unseen.studies.own_code import chosen_code
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from unseen.probes.many_shot import ManyShotProtocol
+    from unseen.studies.study import Watch
 
 
 @naming_extras()
@@ -57,13 +61,13 @@ def probe(
         protocol: name of a protocol, for probes that have several: "cog-v2", "cog-v2-pruned" or "cog-v2-short" for
             logistic, pca and mlp; "ericsson-2021" or "ericsson-2021-exact" for linear. By default the first.
         shots: training samples per class: 8, "all", or a list such as [1, 8, "all"]. By default all, or 5 for few-shot
-            episodes.
+            episodes. Classes that have fewer samples use all of theirs; numbers that no class has are skipped.
         seeds: number of seeds, or a list of seeds. A probe without randomness is fitted once.
         device: "cpu" or "cuda"; by default a GPU if there is one.
         progress: show a progress bar in a terminal or a notebook.
 
     Returns:
-        The scores, with `.summary()`, `.to_frame()` and `.plot()`.
+        The scores, with `.summary()`, `.to_frame()` and `.plot()`; `.notices` names what was skipped.
 
     Example:
         >>> result = unseen.probe(*unseen.example("l5"), probe="knn", shots=[1, 8, "all"], seeds=3)
@@ -74,38 +78,63 @@ def probe(
         2     8  0.4793     0.0174
         4   all  0.6267        NaN
     """
+    with bars(show=progress) as watch:
+        return probe_arrays(
+            (X_train, y_train, X_test, y_test), probe, metric, protocol, shots, seeds, device, watch, watch.tell
+        )
+
+
+def probe_arrays(
+    arrays: tuple[Any, Any, Any, Any],
+    probe: "str | PathLike[str] | Probe",
+    metric: "str | PathLike[str] | Sequence[str | PathLike[str]]",
+    protocol: "str | LogisticProtocol | ManyShotProtocol | None",
+    shots: Shots,
+    seeds: int | Iterable[int],
+    device: str | None,
+    watch: "Watch",
+    tell: Callable[[str], None],
+) -> ProbeResult:
+    """`unseen.probe`, with its progress shown by `watch` and its notices passed to `tell`."""
     if not isinstance(probe, str | PathLike | Probe):
         raise UserError(
             f"probe must be a name, a Python file, or a probe such as unseen.probes.KNN(k=20), not {probe!r}"
         )
     own = isinstance(probe, Probe) or is_own_file(fspath(probe))
-    with bars(show=progress) as watch:
-        names, code = chosen_code([] if isinstance(probe, Probe) else [probe], metric, watch.tell)
+    names, code = chosen_code([] if isinstance(probe, Probe) else [probe], metric, tell)
     chosen = probe if isinstance(probe, Probe) else code.probes[0].probe if own else get_probe(names[0])
     if code.metrics and not chosen.scored:
         raise UserError(f"the probe {chosen.name} returns no class scores, which metrics of your own need")
     if protocol is not None:
         chosen = chosen.with_protocol(protocol)
-    settings = chosen.settings(
-        chosen.default_shots if shots is None else shots_in_python(shots), seeds_in_python(seeds)
-    )
-    data, classes = probe_data(X_train, y_train, X_test, y_test, device)
+    asked, repeats = chosen.default_shots if shots is None else shots_in_python(shots), seeds_in_python(seeds)
+    data, classes = probe_data(*arrays, device)
+    lacking, short = partial(chosen.total_shortage, data), partial(chosen.partial_shortage, data)
+    usable = usable_shots(asked, lacking)
+    settings, told = chosen.settings(usable, repeats), [*shot_notices(asked, lacking), *shot_notices(usable, short)]
     place = {setting: number for number, setting in enumerate(settings)}
     total = len(settings) * chosen.variants(data)
-    with bars(show=progress) as watch:
-        fitted = watch.track(chosen.fit(data, settings), f"{chosen.name}: fits", total)
-        fits = sorted(fitted, key=lambda fit: place[Setting(fit.shots, fit.seed)])
+    for notice in told:
+        tell(notice.sentence)
+    fitted = watch.track(chosen.fit(data, settings), f"{chosen.name}: fits", total)
+    fits = sorted(fitted, key=lambda fit: place[Setting(fit.shots, fit.seed)])
     values = [(fit, name, value) for fit in fits for name, value in fit.values]
     for each in code.metrics:
         for setting in settings:
             kept = next(fit.details for fit in fits if Setting(fit.shots, fit.seed) == setting)
             for variant, value in measured(each, chosen, data, setting, kept):
                 values.append((Fit(variant, setting.shots, setting.seed, ()), each.metric.name, value))
+    samples = {number: chosen.samples(data, number) for number in usable}
     scores = (
-        Score("probe", chosen.protocol_name, "yours", "yours", fit.variant, fit.shots, fit.seed, name, value)
+        Score(
+            "probe", chosen.protocol_name, "yours", "yours", fit.variant, fit.shots, fit.seed, name, value,
+            **score_fields(samples[fit.shots]),
+        )
         for fit, name, value in values
-    )
-    return ProbeResult(chosen.name, tuple(scores), tuple(fits), classes, len(data.y_train) / len(classes))
+    )  # fmt: skip
+    fits = [replace(fit, samples=samples[fit.shots]) for fit in fits]
+    mean = len(data.y_train) / len(classes)
+    return ProbeResult(chosen.name, tuple(scores), tuple(fits), classes, mean, tuple(told))
 
 
 def probe_data(
@@ -133,9 +162,24 @@ def probe_data(
         raise UserError("a classifier needs at least two classes")
     if X.shape[1] != X_other.shape[1]:
         raise UserError(f"training features have {X.shape[1]} dimensions, but test features have {X_other.shape[1]}")
+    for name, features in (("X_train", X), ("X_test", X_other)):
+        refuse_not_finite(features, name)
     y, y_other = (torch.from_numpy(np.searchsorted(classes, labels)) for labels in names)
     place = device or default_device().type
     return ProbeData(X, y, X_other, y_other, len(classes), place), tuple(map(str, classes.tolist()))
+
+
+def refuse_not_finite(X: "torch.Tensor", name: str) -> None:
+    """Refuse features that are not finite, by their rows in the array that the caller gave."""
+    import torch
+
+    from unseen.probes.arrays import row_blocks
+
+    bad = list[int]()
+    for rows in row_blocks(len(X), 4 * X.shape[1], X.device) if X.is_floating_point() or X.is_complex() else ():
+        bad += (torch.where(~torch.isfinite(X[rows]).all(dim=1))[0] + rows.start).tolist()
+    if bad:
+        raise UserError(f"{name} has values that are not finite: {row_numbers(bad)}")
 
 
 def _names(labels: Any, what: str) -> NDArray[Any]:

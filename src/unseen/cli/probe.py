@@ -80,8 +80,7 @@ def probe(
     if keep:
         keep_probe([job for job in found.jobs if isinstance(job, LogisticJob)], sides[0], out / RESULTS, keep)
         note(f"Wrote the probe trained on all samples (first seed): {keep}")
+    finish(out, done, open_=False, quiet=as_json)
     if as_json:
         print_json([score.as_dict() for score in done.scores])
-    else:
-        finish(out, done, open_=False)
     return None

@@ -33,11 +33,12 @@ def probe_by_name(
     """
     import numpy as np
 
-    from unseen.api.probing import probe
+    from unseen.api.probing import probe_arrays
+    from unseen.api.progress import bars
     from unseen.features.features import align
     from unseen.features.readers import read_features
     from unseen.probes.by_name import get_probe
-    from unseen.runs.notices import notice
+    from unseen.runs.score import shots_name
     from unseen.runs.shots import parse_shots
     from unseen.runs.tables import write_table
     from unseen.studies.own_code import chosen_code
@@ -52,11 +53,9 @@ def probe_by_name(
     X_train, X_test = train.X[:], test.X[:]
     if np.array_equal(X_train, X_test):
         raise UserError("training and test features are the same; give a test set that was not trained on")
-    fewest = int(np.bincount(np.asarray(train.y)).min())
-    short = ", ".join(str(number) for number in settings or () if number is not None and number > fewest)
-    result = probe(
-        X_train, train.y, X_test, test.y, probe=chosen, metric=metrics, protocol=protocol, shots=settings, seeds=seeds,
-    )  # fmt: skip
+    with bars() as watch:
+        arrays = (X_train, train.y, X_test, test.y)
+        result = probe_arrays(arrays, chosen, metrics, protocol, settings, seeds, None, watch, note)
     backbone, domain = called
     tables = {"scores": result.to_frame(), "summary": result.summary()}
     out.mkdir(parents=True, exist_ok=True)
@@ -67,14 +66,14 @@ def probe_by_name(
     if as_json:
         print_json([replace(score, backbone=backbone, domain=domain).as_dict() for score in result.scores])
         return
-    columns = ["probe", "shots", "metric", "mean", "deviation", "seeds"]
+    samples = {shots_name(fit.shots): str(fit.samples or "") for fit in result.fits}
+    shown = tables["summary"].assign(**{"samples per class": tables["summary"]["shots"].map(samples)})
+    columns = ["probe", "shots", "samples per class", "metric", "mean", "deviation", "seeds"]
     rows = (
-        [_printed(cell, str(row[2])) if isinstance(cell, float) else cell for cell in row]
-        for row in tables["summary"][columns].replace(float("nan"), "").itertuples(index=False)
+        [_printed(cell, str(row[3])) if isinstance(cell, float) else cell for cell in row]
+        for row in shown[columns].replace(float("nan"), "").itertuples(index=False)
     )
-    if short:
-        note(notice("few-samples", samples=fewest, shots=short).sentence)
-    print_table(f"{features_title(backbone, domain)}: {chosen.title}", columns, rows, columns[3:])
+    print_table(f"{features_title(backbone, domain)}: {chosen.title}", columns, rows, columns[4:])
     console().print(f"\nScores: {out / f'{chosen.name}-scores.csv'}")
 
 

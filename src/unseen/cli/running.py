@@ -1,7 +1,6 @@
 """What commands that run studies share: processes, and the page at the end."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +10,10 @@ from unseen.cli.output import console, print_table
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from unseen.report.core.model import Page
     from unseen.runs.data import RunData
-    from unseen.studies.concepts.comparison import PairComparison
 
 WorkersOption = Annotated[int | None, typer.Option(help="Processes that run jobs. Default: one per CPU core.")]
 REPORT = "report.html"
@@ -28,26 +28,24 @@ def processes(workers: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def finish(folder: Path, data: "RunData", open_: bool) -> None:
-    """Write the page and the table of a run into its folder, including results of other processes."""
+def finish(folder: Path, data: "RunData", open_: bool, *, quiet: bool = False) -> None:
+    """Write the page and the table of a run into its folder, including results of other processes; print a summary."""
+    from unseen.report.concepts.page import write_report
     from unseen.runs.lock import folder_lock
     from unseen.runs.record import read_again
     from unseen.studies.concepts.comparison import compare_with_baseline
 
+    page, table = folder / REPORT, folder / "scores.csv"
     with folder_lock(folder):
         whole = read_again(folder, data)
-        write_page(whole, folder / REPORT, folder / "scores.csv", compare_with_baseline([folder], whole))
+        write_report(whole, page, compare_with_baseline([folder], whole))
+        if quiet:
+            write_scores(whole, table)
+        else:
+            print_scores(whole, table)
+            console().print(f"\nReport: {page}")
     if open_:
-        typer.launch(str((folder / REPORT).resolve()))
-
-
-def write_page(data: "RunData", page: Path, table: Path | None, pairs: "Sequence[PairComparison]" = ()) -> None:
-    """Write page and table, and print a summary."""
-    from unseen.report.concepts.page import write_report
-
-    write_report(data, page, pairs)
-    print_scores(data, table)
-    console().print(f"\nReport: {page}")
+        typer.launch(str(page.resolve()))
 
 
 def write_export(page: "Page", folder: Path) -> None:
@@ -60,20 +58,9 @@ def write_export(page: "Page", folder: Path) -> None:
 def print_scores(data: "RunData", table: Path | None) -> None:
     """Print a summary of the scores of a run, and write the table."""
     from unseen.runs.comparability_words import comparison_notices
-    from unseen.runs.tables import (
-        score_table,
-        summarise,
-        wide,
-        with_comparisons,
-        with_concept_intervals,
-        write_table,
-    )
+    from unseen.runs.tables import wide
 
-    scores = score_table(data.scores)
-    summary = with_concept_intervals(summarise(scores), data.concept_intervals)
-    seen = next((domain.name for domain in data.domains if domain.seen), None)
-    if table:
-        write_table(with_comparisons(summary, seen=seen, baseline=data.baseline, metrics=data.metrics), table)
+    summary = write_scores(data, table)
     shown = wide(summary).rename(columns={domain.name: domain.title for domain in data.domains})
     over = "mean ± standard deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
     print_table(f"{data.title}: top-1, percent, {over}", list(shown.columns), shown.itertuples(index=False))
@@ -81,3 +68,14 @@ def print_scores(data: "RunData", table: Path | None) -> None:
         console().print(f"\n{sentence}")
     if table:
         console().print(f"\nScores: {table}")
+
+
+def write_scores(data: "RunData", table: Path | None) -> "pd.DataFrame":
+    """Write the table of the scores of a run, if it has a path, and return the summary that it is made from."""
+    from unseen.runs.tables import score_table, summarise, with_comparisons, with_concept_intervals, write_table
+
+    summary = with_concept_intervals(summarise(score_table(data.scores)), data.concept_intervals)
+    seen = next((domain.name for domain in data.domains if domain.seen), None)
+    if table:
+        write_table(with_comparisons(summary, seen=seen, baseline=data.baseline, metrics=data.metrics), table)
+    return summary

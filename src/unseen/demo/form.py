@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from unseen.images.drawings import TRAINING_DRAWINGS
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
-from unseen.studies.probing import SHOTS, possible_shots
+from unseen.probes.samples import searchable
+from unseen.studies.probing import SHOTS
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ SHORT = Form(
 )
 FULL = Form(
     COG_V2,
-    possible_shots(SHOTS, TRAINING_DRAWINGS, COG_V2.validation),
+    tuple(n for n in SHOTS if n is None or n <= searchable(TRAINING_DRAWINGS, COG_V2.validation)),
     (0, 1, 2, 3, 4),
     "The whole protocol, with as many shots as 80 training drawings per concept allow.",
 )

@@ -33,6 +33,7 @@ from unseen.images.drawings import TRAINING_DRAWINGS, concepts
 from unseen.images.manifest import whole
 from unseen.images.transform import Transform
 from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.samples import SamplesPerClass
 from unseen.runs.data import Backbone as ShownBackbone
 from unseen.runs.data import RunData, Step
 from unseen.runs.executors.processes import each
@@ -139,7 +140,8 @@ def estimate_imagenet(form: Form, folder: Path, specs: Sequence[Spec], parts: Se
     for spec in specs:
         images = sum(CLASSES * DRAWINGS[split] for name, _, split in parts if name == spec.id)
         extraction += images * _seconds_an_image(find_backbone(spec.id)) if images else 0.0
-        sizes = (CLASSES, DRAWINGS["train"], DRAWINGS["train"] * CLASSES, spec.dimension)
+        samples = SamplesPerClass.same(DRAWINGS["train"])
+        sizes = (CLASSES, samples, DRAWINGS["train"] * CLASSES, spec.dimension)
         pairs += [FeaturePair(spec.id, domain, "", "", "", "", *sizes) for domain in imagenet_domains()]
     jobs = plan("concepts", pairs, form.protocol, form.shots, form.seeds)
     return extraction / (1 if on_gpu() else workers) + estimate(jobs, pairs, folder, Means(workers))

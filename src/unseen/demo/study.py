@@ -18,6 +18,7 @@ from unseen.features.readers import read_features
 from unseen.features.store import read_manifest, write_store
 from unseen.images.drawings import seen_concepts
 from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.samples import SamplesPerClass
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.executors.processes import each
 from unseen.runs.means import Means
@@ -100,7 +101,9 @@ def estimate_demo(form: Form, folder: Path, workers: int) -> float:
     each_image = (time.perf_counter() - start) / len(batch)
     count = sum(backbone.weights is not None for backbone in BACKBONES) * len(domains()) * CLASSES * 100
     pairs = [
-        FeaturePair(backbone.name, domain, "", "", "", "", CLASSES, 80, 80 * CLASSES, backbone.dimension)
+        FeaturePair(
+            backbone.name, domain, "", "", "", "", CLASSES, SamplesPerClass.same(80), 80 * CLASSES, backbone.dimension
+        )
         for backbone in BACKBONES
         for domain in domains()
     ]

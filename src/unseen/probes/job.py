@@ -7,14 +7,18 @@ class name; nothing else needs editing.
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.probes.samples import SamplesPerClass
+
 UNDESCRIBED = "undescribed"
 """Metadata of a field of a job that changes no number and is not part of its identity, such as a path."""
+SAMPLES = "samples"
+"""Name of the entry of a result about training samples per class."""
 Pairs = Sequence[tuple[str, float]]
 """(metric, value), with metrics by their names in `unseen.metrics.catalogue`."""
 
@@ -30,6 +34,7 @@ class Fit:
         interval: half the width of the 95% interval of its first metric, if the probe provides it.
         correct: (n,) which test samples are classified correctly, in the order of the test set, if the probe provides
             it.
+        samples: training samples per class, if known.
     """
 
     variant: str
@@ -39,6 +44,7 @@ class Fit:
     details: Mapping[str, Any] = field(default_factory=dict)
     interval: float | None = None
     correct: NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
+    samples: SamplesPerClass | None = field(default=None, compare=False)
 
 
 class Job:
@@ -69,7 +75,18 @@ def read_flat(
         seed: used if the job has no field of that name.
     """
     number = job["seed"] if seed is None else seed
-    return Fit(variant, job.get("shots"), number, [(metric, values.get(metric, np.nan)) for metric in metrics])
+    pairs = [(metric, values.get(metric, np.nan)) for metric in metrics]
+    return Fit(variant, job.get("shots"), number, pairs, samples=read_samples(values))
+
+
+def samples_kept(samples: SamplesPerClass | None) -> dict[str, Any]:
+    """The entry of a result about training samples per class; nothing if they are unknown."""
+    return {} if samples is None else {SAMPLES: asdict(samples)}
+
+
+def read_samples(values: Mapping[str, Any]) -> SamplesPerClass | None:
+    """Training samples per class in a result; None in results of earlier versions."""
+    return SamplesPerClass(**values[SAMPLES]) if SAMPLES in values else None
 
 
 def packed(hits: NDArray[np.bool_] | None) -> dict[str, Any]:

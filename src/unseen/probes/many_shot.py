@@ -18,6 +18,7 @@ from unseen.errors import UserError, look_up
 from unseen.metrics.accuracy import mean_per_class_accuracy, top_k_accuracy
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.calibration import ReliabilityBins, fit_temperature, reliability_bins
+from unseen.probes.arrays import checked_features
 from unseen.probes.newton.search import Converge, Stage, choose_penalty
 from unseen.probes.newton.walk import Solved
 
@@ -169,6 +170,8 @@ def many_shot(
     (X, train), (X_val, val), (X_test, test) = ((X, labels.to(X.device)) for X, labels in parts)
     if (metric == "map-11-point") != train.multi_label:
         raise UserError(f"the metric {metric} does not match labels of shape {tuple(train.y.shape)}")
+    for name, features in (("training", X), ("validation", X_val), ("test", X_test)):  # before anything is fitted
+        checked_features(features, name)
     choice = choose_penalty(
         torch.cat([X, X_val]),
         torch.cat([train.y, val.y]),

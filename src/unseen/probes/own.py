@@ -21,6 +21,7 @@ from unseen.probes.by_name import all_probes
 from unseen.probes.job import UNDESCRIBED, Fit
 from unseen.probes.probe import FitsJob, Probe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import Setting
+from unseen.probes.samples import SamplesPerClass
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -144,11 +145,16 @@ class OwnProbe:
     def jobs(self, part: StudyPart, seeds: Sequence[int]) -> "Iterator[OwnProbeJob]":
         """The jobs of a study with it: one for each of its settings."""
         probe, code = self.probe, self.digest
-        for setting in probe.settings(probe.default_shots, seeds):
+        for setting in probe.settings(self.usable_shots(part.samples), seeds):
             yield OwnProbeJob(
                 part.study, probe.name, code, probe.revision, self.settings, self.declared, *part.features,
                 setting.shots, setting.seed, make=self.make,
             )  # fmt: skip
+
+    def usable_shots(self, samples: SamplesPerClass | None) -> list[int | None]:
+        """Its numbers of shots, without those that every class lacks."""
+        shots = self.probe.default_shots
+        return [number for number in shots if samples is None or samples.total_shortage(number) is None]
 
     @property
     def digest(self) -> str:

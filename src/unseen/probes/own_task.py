@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from unseen.features.by_hash import align_splits
 from unseen.features.features import Features
 from unseen.metrics.own import MetricUsed
-from unseen.probes.job import UNDESCRIBED
+from unseen.probes.job import UNDESCRIBED, samples_kept
 from unseen.probes.own import OWN, OwnProbe
 from unseen.probes.probe import FitsJob, Probe, ProbeData, Size, fits_kept
+from unseen.probes.samples import SamplesPerClass
 
 if TYPE_CHECKING:
     import torch
@@ -48,7 +49,8 @@ class OwnProbeTaskJob(FitsJob):
     def run(self, parts: Sequence[Features], device: "torch.device", fits: "FitsSoFar") -> dict[str, Any]:
         """The measured values; arguments as in `ManyShotJob.run`."""
         data = task_data(parts, device, f"{self.domain} by {self.backbone}")
-        return fits_kept(list(self.make().fit(data, [self.setting])))
+        probe = self.make()
+        return fits_kept(list(probe.fit(data, [self.setting]))) | samples_kept(probe.samples(data, self.shots))
 
     def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
         """As given by the probe, for these numbers of rows per split."""
@@ -75,12 +77,13 @@ def task_data(parts: Sequence[Features], device: "torch.device", where: str) -> 
 
 
 def own_task_jobs(
-    own: OwnProbe, study: str, backbone: str, domain: str, hashes: Sequence[str]
+    own: OwnProbe, study: str, backbone: str, domain: str, hashes: Sequence[str], samples: SamplesPerClass | None = None
 ) -> list[OwnProbeTaskJob]:
-    """One job for each number of shots of the probe.
+    """One job for each number of shots of the probe, without those that every class lacks.
 
     Args:
         hashes: content hashes of the features of training, validation and test data.
+        samples: images per class of training and validation data.
     """
     train, val, test = hashes
     probe, settings = own.probe, own.settings
@@ -89,5 +92,5 @@ def own_task_jobs(
             study, probe.name, own.digest, probe.revision, settings, own.declared, backbone, domain, train, val, test,
             setting.shots, make=own.make,
         )
-        for setting in probe.settings(probe.default_shots, [0])
+        for setting in probe.settings(own.usable_shots(samples), [0])
     ]  # fmt: skip

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 from unseen.errors import UserError
 from unseen.features.features import Rows, align
-from unseen.probes.job import Fit, Job, Pairs, packed
+from unseen.probes.job import Fit, Job, Pairs, packed, read_samples
 from unseen.probes.protocol import LogisticProtocol, Setting
+from unseen.probes.samples import SamplesPerClass, Shortage
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -106,6 +107,7 @@ class StudyPart:
         protocol: the study's, which determines how thoroughly hyper-parameters are searched.
         train, test: content hashes of the features.
         gpu: whether probes will run on a GPU.
+        samples: training samples per class, if known.
     """
 
     study: str
@@ -116,6 +118,7 @@ class StudyPart:
     test: str
     size: Size
     gpu: bool = False
+    samples: SamplesPerClass | None = None
 
     @property
     def features(self) -> tuple[str, str, str, str]:
@@ -167,6 +170,19 @@ class Probe:
             for number in shots
             if self.random or number is not None or seed == seeds[0]
         ]
+
+    def samples(self, data: ProbeData, shots: int | None) -> SamplesPerClass | None:
+        """Training samples per class of a fit with that many shots; None if a probe uses none, or for maps."""
+        return SamplesPerClass.of_labels(data.y_train).drawn(shots) if data.y_train.ndim == 1 else None
+
+    def total_shortage(self, data: ProbeData, shots: int | None) -> Shortage | None:
+        """Why the probe cannot be fitted with that many shots, if so: by default if every class has fewer samples."""
+        return SamplesPerClass.of_labels(data.y_train).total_shortage(shots)
+
+    def partial_shortage(self, data: ProbeData, shots: int | None) -> Shortage | None:
+        """That some classes have too few samples for that many shots, or too few for a search, if so."""
+        samples = SamplesPerClass.of_labels(data.y_train)
+        return samples.partial_shortage(shots, self.regression.validation if self.regression else 0.0)
 
     @staticmethod
     def prepare(parts: Sequence[Any], where: str, device: str) -> ProbeData:
@@ -345,5 +361,7 @@ def fits_kept(fits: Sequence[Fit]) -> dict[str, Any]:
 
 def fits_read(job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
     """The fits in such a result."""
+    samples = read_samples(values)
     for fit in values["fits"]:
-        yield Fit(fit["variant"], job["shots"], job["seed"], list(fit["values"].items()), fit["details"])
+        pairs = list(fit["values"].items())
+        yield Fit(fit["variant"], job["shots"], job["seed"], pairs, fit["details"], samples=samples)

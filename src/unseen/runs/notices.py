@@ -54,6 +54,22 @@ SENTENCES = {
         "Perceptual distances with {network} are left out for images of {size} pixels: it needs at least {least}."
     ),
     "few-samples": "A class has only {samples} training samples: with {shots} shots, all of them are used.",
+    "fewer-samples": (
+        "With {shots} shots{on}, classes that have fewer training samples use all of theirs: the smallest has {fewest}."
+    ),
+    "few-for-search": (
+        "With {shots} shots{on}, the trials of the search are trained on {left} samples of the smallest class, which "
+        "has {fewest}: the others score the trials. The final fit has all shots."
+    ),
+    "skipped-shots": "{shots} shots are skipped{on}: no class has more than {most} training samples.",
+    "skipped-episodes": (
+        "{shots}-shot episodes are skipped: they need {ways} classes of {needed} samples, and {enough} of {classes} "
+        "classes have as many."
+    ),
+    "classes-not-drawn": (
+        "{shots}-shot episodes are drawn from {enough} of {classes} classes: the others have fewer than {needed} "
+        "samples."
+    ),
     "blurred-faces": (
         "ImageNet-1K is the release with blurred faces: its scores differ from those on the release that published "
         "models were scored on (they lost 0.9 points on average in the paper's appendix E)."

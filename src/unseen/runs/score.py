@@ -10,6 +10,8 @@ The schema of a score, in JSON and as columns of a table:
 | domain | the concepts: `in1k` or `seen`, `l1` … `l5`; or a data set, a test set; empty for a mean over several |
 | probe | name listed by `unseen ls probes`, or a variant (`pca-32`); `own-head` for a network's own classifier |
 | shots | training samples per class, null for all |
+| fewest_samples | training samples of the smallest class in that fit, at most `shots`; null if unknown |
+| median_samples, most_samples | the same for the median and the largest class |
 | seed | seed of the split, the draws and the search |
 | metric | `top1`, `purity` …; `unseen.metrics.catalogue` defines each |
 | value | the number |
@@ -47,6 +49,9 @@ class Score:
     seconds: float = 0.0
     versions: Mapping[str, str] = field(default_factory=dict)
     key: str = ""
+    fewest_samples: int | None = None
+    median_samples: int | None = None
+    most_samples: int | None = None
 
     @property
     def published(self) -> bool:

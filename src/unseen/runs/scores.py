@@ -7,6 +7,7 @@ from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.own import MetricUsed
 from unseen.probes.by_name import job_kinds
 from unseen.probes.job import Job
+from unseen.probes.samples import score_fields
 from unseen.runs.own_metric import OwnMetricJob, OwnMetricTaskJob
 from unseen.runs.results import Result, reading_result
 from unseen.runs.score import Score
@@ -47,6 +48,7 @@ def result_scores(result: Result) -> Iterator[Score]:
                     seconds=result.seconds,
                     versions=result.versions,
                     key=result.key,
+                    **score_fields(fit.samples),
                 )
 
 

@@ -1,9 +1,11 @@
-"""Parsing of shots (training samples per class) and seeds as users give them."""
+"""Parsing of shots (training samples per class) and seeds as users give them, and the shots that data allow."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 
 from unseen.errors import UserError
+from unseen.probes.samples import Shortage
+from unseen.runs.notices import Notice, notice
 from unseen.words import whole_number
 
 MOST_SEEDS = 999
@@ -54,6 +56,37 @@ def one_number_of_shots(shots: Shots) -> int | None:
     if len(numbers) > 1:
         raise UserError(f"shots must be one number or 'all', not {shots!r}; compare one number of shots at a time")
     return numbers[0]
+
+
+Short = Callable[[int | None], Shortage | None]
+"""Tells whether there are too few samples for a number of shots."""
+
+
+def usable_shots(shots: Sequence[int | None], short: Short, on: str = "") -> tuple[int | None, ...]:
+    """The numbers of shots for which there are samples; if there are none, an error.
+
+    Args:
+        short: why a number cannot be used, if so.
+        on: the domain, if the error should name it.
+    """
+    usable = tuple(number for number in shots if short(number) is None)
+    if shots and not usable:
+        reasons = " ".join(each.sentence for each in shot_notices(shots, short, on))
+        raise UserError(f"{reasons.removesuffix('.')}; use fewer shots, or all")
+    return usable
+
+
+def shot_notices(shots: Sequence[int | None], short: Short, on: str = "") -> list[Notice]:
+    """Notices about shots for which there are too few samples, one for all that have the same reason."""
+    numbers: dict[Shortage, list[str]] = {}
+    for number in shots:
+        if found := short(number):
+            numbers.setdefault(found, []).append(str(number))
+    place = on and f" on {on}"
+    return [
+        notice(found.code, on, shots=", ".join(words), on=place, **dict(found.numbers))
+        for found, words in numbers.items()
+    ]
 
 
 def seed_count(seeds: object) -> int:

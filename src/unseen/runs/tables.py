@@ -14,6 +14,8 @@ from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.resampling import Interval
 from unseen.runs.score import Score, shots_name
 
+SAMPLES = ["fewest_samples", "median_samples", "most_samples"]
+"""Columns with the training samples per class, which are the same for all seeds."""
 GROUP = ["study", "protocol", "backbone", "domain", "probe", "shots", "metric"]
 RESAMPLES = 2000
 LOGISTIC = "logistic"
@@ -24,7 +26,7 @@ def score_table(scores: Iterable[Score]) -> pd.DataFrame:
     rows = [score.as_dict() | {"shots": shots_name(score.shots)} for score in scores]
     if not rows:
         raise UserError("there are no scores; finish the run")
-    return pd.DataFrame(rows).drop(columns="versions")
+    return pd.DataFrame(rows).drop(columns="versions").astype(dict.fromkeys(SAMPLES, "Int64"))
 
 
 def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
@@ -58,8 +60,8 @@ def with_concept_intervals(summary: pd.DataFrame, intervals: Mapping[tuple[str, 
 def summarise(table: pd.DataFrame) -> pd.DataFrame:
     """Mean, sample standard deviation, 95% bootstrap interval and number of seeds, per backbone, domain, shots, metric.
 
-    Duplicate scores of a seed, which merged runs may share, count once. With a single seed, deviation and interval are
-    NaN.
+    Training samples per class are the same for all seeds, except for random sets of concepts. Duplicate scores of a
+    seed, which merged runs may share, count once. With a single seed, deviation and interval are NaN.
     """
     seeds: dict[tuple[Any, ...], dict[int, float]] = {}
     once = table.drop_duplicates([*GROUP, "seed"], keep="last")
@@ -70,7 +72,9 @@ def summarise(table: pd.DataFrame) -> pd.DataFrame:
         values = [by_seed[seed] for seed in sorted(by_seed)]
         spread = (float(np.std(values, ddof=1)), *bootstrap_interval(values)) if len(values) > 1 else (np.nan,) * 3
         rows.append([*group, float(np.mean(values)), *spread, len(values)])
-    return pd.DataFrame(rows, columns=[*GROUP, "mean", "deviation", "low", "high", "seeds"])
+    summary = pd.DataFrame(rows, columns=[*GROUP, "mean", "deviation", "low", "high", "seeds"])
+    samples = table.groupby(GROUP, sort=False)[SAMPLES].agg(dict(zip(SAMPLES, ("min", "median", "max"), strict=True)))
+    return summary.join(samples.round().astype("Int64"), on=GROUP)
 
 
 def with_comparisons(
@@ -109,15 +113,23 @@ def percent_text(share: float, deviation: float | None) -> str:
     return f"{100 * share:.1f}{spread}"
 
 
+def fewer_samples(row: Any) -> str:
+    """` (14 to 20 samples per class)` for a row of the summary in which some class has fewer samples than shots."""
+    if row.shots == "all" or pd.isna(row.fewest_samples) or row.fewest_samples >= int(row.shots):
+        return ""
+    return f" ({row.fewest_samples} to {row.most_samples} samples per class)"
+
+
 def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
     """`mean ± deviation` in percent, one row per backbone and shots, one column per domain, in order of appearance.
 
-    A single seed has only a mean. The probe is the logistic probe, or the first one if there is no logistic probe.
+    A single seed has only a mean. The probe is the logistic probe, or the first one if there is no logistic probe. If
+    classes have fewer training samples than shots, their numbers follow.
     """
     part = summary[summary["metric"] == metric]
     probes = list(dict.fromkeys(part["probe"]))
     part = part[part["probe"].isin([LOGISTIC] if LOGISTIC in probes else probes[:1])]
-    cells = [percent_text(mean, spread) for mean, spread in zip(part["mean"], part["deviation"], strict=True)]
+    cells = [percent_text(r.mean, r.deviation) + fewer_samples(r) for r in part.itertuples(index=False)]
     order = {name: list(dict.fromkeys(part[name])) for name in ("backbone", "shots", "domain")}
     pivot = part.assign(cell=cells).pivot_table(
         index=["backbone", "shots"], columns="domain", values="cell", aggfunc="first", sort=False

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from unseen.device import default_device
 from unseen.features.by_hash import S, load_parts
 from unseen.features.read_ahead import read_ahead
-from unseen.probes.job import Fit
+from unseen.probes.job import Fit, samples_kept
 from unseen.probes.probe import FeatureJob, ProbeData
 from unseen.probes.protocol import Setting
 from unseen.runs.job import describe, description_key
@@ -45,7 +45,8 @@ def run_alike(
         fits[setting].append(fit)
         if len(fits[setting]) == variants:
             job = by_setting[setting]
-            yield job, job.kept(fits.pop(setting)) | {"device": data.device} | zeros
+            samples = samples_kept(probe.samples(data, setting.shots))
+            yield job, job.kept(fits.pop(setting)) | {"device": data.device} | samples | zeros
 
 
 @lru_cache(maxsize=2)

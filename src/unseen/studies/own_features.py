@@ -7,13 +7,12 @@ from unseen.errors import UserError
 from unseen.probes.probe import FeatureJob
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.notices import notice
 from unseen.runs.own_metric import metric_jobs
 from unseen.runs.setup import FeatureKey, ProtocolUsed
 from unseen.runs.shots import seed_count
 from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.prepared import prepared_probes
-from unseen.studies.probing import FeaturePair, plan, possible_shots, search_notices
+from unseen.studies.probing import UNNAMED, FeaturePair, plan, search_notices, short_shots, skipped_shots
 from unseen.studies.study import Prepared
 
 
@@ -34,18 +33,18 @@ def plan_own(
         raise UserError("the features are of a single class: a classifier needs at least two")
     if pair.train == pair.test:
         raise UserError("training and test features are the same; give a test set that was not trained on")
-    possible = possible_shots(shots, pair.samples, protocol.validation)
-    said = search_notices(protocol, "short-search")
-    if set(possible) != set(shots):
-        short = ", ".join(str(number) for number in shots if number not in possible)
-        said.append(notice("few-samples", samples=pair.samples, shots=short))
+    said = [
+        *search_notices(protocol, "short-search"),
+        *skipped_shots(shots, [pair]),
+        *short_shots(shots, [pair], protocol),
+    ]
     fitted: list[FeatureJob] = [*plan("probe", [pair], protocol, shots, range(seed_count(seeds)))]
     jobs = [*fitted, *metric_jobs(own.metrics, fitted)]
     data = RunData(
         title=features_title(pair.backbone, pair.domain),
         scores=(),
-        domains=[Domain(pair.domain, "your data" if pair.domain == "yours" else pair.domain, concepts=concepts)],
-        backbones=[Backbone(pair.backbone, "yours")],
+        domains=[Domain(pair.domain, "your data" if pair.domain == UNNAMED else pair.domain, concepts=concepts)],
+        backbones=[Backbone(pair.backbone, UNNAMED)],
         baseline=pair.backbone,
         told=said,
         protocols=[ProtocolUsed.of("logistic", protocol), *own.protocols()],
@@ -67,5 +66,5 @@ def plan_own(
 
 def features_title(backbone: str, domain: str) -> str:
     """A title from the names that the user gave; `yours` is the default of both."""
-    features = "Your features" if backbone == "yours" else backbone
-    return features if domain == "yours" else f"{features} on {domain}"
+    features = "Your features" if backbone == UNNAMED else backbone
+    return features if domain == UNNAMED else f"{features} on {domain}"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ from unseen.probes.by_name import feature_probes
 from unseen.probes.by_name.logistic import Logistic, LogisticJob
 from unseen.probes.probe import FeatureJob, Size, StudyPart
 from unseen.probes.protocol import COG_V2, LogisticProtocol, PrunedProtocol
+from unseen.probes.samples import SamplesPerClass
 from unseen.runs.execute import execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
@@ -23,12 +25,15 @@ from unseen.runs.means import Means
 from unseen.runs.notices import Notice, cuts_text, notice
 from unseen.runs.own_metric import OwnMetricJob
 from unseen.runs.results import missing
+from unseen.runs.shots import shot_notices, usable_shots
 from unseen.runs.work import alike, run_alike
 from unseen.studies.rates import elapsed, product_rate, regression_speed, starting
 
 J = TypeVar("J", bound=FeatureJob)
 SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """The settings of ImageNet-CoG: samples per concept, None for all."""
+UNNAMED = "yours"
+"""The default name of the user's own features: of their backbone and of their domain."""
 OTHER_WORK_ON_GPU = 5.0
 """Seconds of probes without SGD on a GPU per second of their products: comparing, sorting, 64 bits (H200)."""
 OVERHEAD = 0.1
@@ -39,7 +44,7 @@ OVERHEAD = 0.1
 class FeaturePair:
     """Training and test features of a backbone on a domain, by their hashes and paths.
 
-    `classes`, `samples` (of the smallest class), `rows` (for training) and `dimension` are used for planning; `flaws`
+    `classes`, `samples` (for training, per class), `rows` (for training) and `dimension` are used for planning; `flaws`
     are damaged images that were skipped.
     """
 
@@ -50,7 +55,7 @@ class FeaturePair:
     train_place: str
     test_place: str
     classes: int
-    samples: int
+    samples: SamplesPerClass
     rows: int
     dimension: int
     test_rows: int = 0
@@ -60,10 +65,15 @@ class FeaturePair:
     def size(self) -> Size:
         return Size(self.rows, self.test_rows, self.classes, (self.dimension,))
 
+    @property
+    def named_domain(self) -> str:
+        """The domain as notices name it: not at all if the user gave it no name."""
+        return "" if self.domain == UNNAMED else self.domain
+
     def part(self, study: str, protocol: LogisticProtocol) -> StudyPart:
         """The form in which probes plan their jobs."""
         features = (self.backbone, self.domain, self.train, self.test)
-        return StudyPart(study, protocol, *features, self.size, on_gpu())
+        return StudyPart(study, protocol, *features, self.size, on_gpu(), self.samples)
 
 
 def plan(
@@ -73,8 +83,32 @@ def plan(
     shots: Sequence[int | None],
     seeds: Sequence[int],
 ) -> list[LogisticJob]:
-    """One job per pair of features, seed and number of shots, grouped by features."""
-    return [job for pair in pairs for job in Logistic.jobs(pair.part(study, protocol), seeds, shots)]
+    """One job per pair of features, seed and number of shots, grouped by features.
+
+    Shots that every class lacks are skipped (`skipped_shots`); if none are left on a domain, that is an error.
+    """
+    return [
+        job
+        for pair in pairs
+        for job in Logistic.jobs(
+            pair.part(study, protocol), seeds, usable_shots(shots, pair.samples.total_shortage, pair.named_domain)
+        )
+    ]
+
+
+def skipped_shots(shots: Sequence[int | None], pairs: Sequence[FeaturePair]) -> list[Notice]:
+    """Notices about shots that every class of a domain lacks, once for all backbones."""
+    found = (shot_notices(shots, pair.samples.total_shortage, pair.named_domain) for pair in pairs)
+    return [*dict.fromkeys(chain.from_iterable(found))]
+
+
+def short_shots(shots: Sequence[int | None], pairs: Sequence[FeaturePair], protocol: LogisticProtocol) -> list[Notice]:
+    """Notices about shots that some classes of a domain lack, in the final fit or in the search."""
+    found = (
+        shot_notices(shots, partial(pair.samples.partial_shortage, validation=protocol.validation), pair.named_domain)
+        for pair in pairs
+    )
+    return [*dict.fromkeys(chain.from_iterable(found))]
 
 
 def plan_extended(
@@ -106,12 +140,6 @@ def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
     if short == "short-search":
         return [notice(short, protocol=name, trials=trials, epochs=epochs, starts=protocol.starts)]
     return [notice(short, protocol=name, trials=trials, epochs=epochs)]
-
-
-def possible_shots(shots: Sequence[int | None], samples: int, validation: float) -> tuple[int | None, ...]:
-    """The numbers of shots for which a class with `samples` training samples has enough during the search."""
-    left = samples - min(max(int(samples * validation), 1), samples - 1)
-    return tuple(number for number in shots if number is None or number <= left)
 
 
 def run(jobs: Sequence[J], pairs: Sequence[FeaturePair], folder: Path, means: Means) -> Iterator[J]:
@@ -196,9 +224,6 @@ def pair_from_features(
     backbone: str, domain: str, train: Features, test: Features, places: tuple[Path, Path]
 ) -> FeaturePair:
     """The data for planning of two sets of features that were read from `places`."""
-    import numpy as np
-
-    fewest = int(np.bincount(train.y, minlength=len(train.classes)).min())
     hashes = [str(part.provenance["content_hash"]) for part in (train, test)]
     return FeaturePair(
         backbone=backbone,
@@ -208,7 +233,7 @@ def pair_from_features(
         train_place=str(places[0]),
         test_place=str(places[1]),
         classes=len(train.classes),
-        samples=fewest,
+        samples=SamplesPerClass.of_labels(train.y),
         rows=len(train),
         dimension=train.dimension,
         test_rows=len(test),

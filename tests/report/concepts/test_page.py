@@ -271,11 +271,12 @@ def test_templates_are_short_files() -> None:
 
 
 def test_one_seed_has_no_deviation_anywhere(tmp_path: Path) -> None:
-    from unseen.cli.running import write_page
+    from unseen.cli.running import write_scores
 
     means = {"alpha": [0.8, 0.7], "beta": [0.7, 0.72]}
     data = run_data(means, scores=scores(means, shots=(1, None), seeds=1))
-    write_page(data, tmp_path / "page.html", tmp_path / "scores.csv")
+    write_report(data, tmp_path / "page.html")
+    write_scores(data, tmp_path / "scores.csv")
     table = pd.read_csv(tmp_path / "scores.csv")
     assert table[["deviation", "low", "high"]].isna().all(axis=None)
     text = (tmp_path / "page.html").read_text()

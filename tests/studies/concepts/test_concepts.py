@@ -19,6 +19,7 @@ from unseen.ontology.levels import Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.comparability import Draw, published_domain
 from unseen.probes.protocol import COG_V2
+from unseen.probes.samples import SamplesPerClass
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone as ReportBackbone
 from unseen.runs.data import ConceptAccuracy, Domain, RunData
@@ -33,7 +34,15 @@ from unseen.runs.tables import score_table, summarise
 from unseen.studies.concepts import plan as concept_plan
 from unseen.studies.concepts.features import Place, feature_pairs, find_features
 from unseen.studies.concepts.plan import Asked, probing_memory
-from unseen.studies.concepts.study import as_published, extraction_of, image_notices, images_used, study_run
+from unseen.studies.concepts.sources import jobs_text
+from unseen.studies.concepts.study import (
+    as_published,
+    extraction_of,
+    image_notices,
+    images_used,
+    study_jobs,
+    study_run,
+)
 from unseen.studies.concepts.variants import random_sets, split_rule
 from unseen.studies.probing import FeaturePair
 
@@ -167,7 +176,8 @@ def test_who_drew_the_images_follows_from_what_was_run(
     wanted = asked(levels, domains=(domain,), concepts={domain: levels.ids(1)[:3]}, draw=draw)
     place = Place(tmp_path, {} if source is None else {"source": source})
     images = {part.splits[0]: part.images for part in published_domain("cog-v2", domain).parts}  # type: ignore[union-attr]
-    pair = FeaturePair("b", domain, "x", "y", "", "", 1000, 700, images["train"], 4, images["test"])
+    samples = SamplesPerClass.same(700)
+    pair = FeaturePair("b", domain, "x", "y", "", "", 1000, samples, images["train"], 4, images["test"])
     data = study_run(wanted, [pair], {"b": {domain: (place, place)}})
     assert [reason.code for reason in data.comparisons["b", domain].reasons] == codes
 
@@ -272,9 +282,37 @@ def test_of_features_from_files_the_training_data_are_not_known(tmp_path: Path) 
     assert data.backbones[0].cautions == [caution("trained-with-unknown")]
 
 
+def test_shots_that_no_concept_of_a_level_has_are_skipped_there() -> None:
+    """The largest concept of l1 has 90 training images, that of l2 has 40; two backbones share the images."""
+    levels = load_levels("cog-v2")
+    wanted = asked(levels, domains=("l1", "l2"), shots=(8, 32, 64, None), seeds=2)
+    sizes = {"l1": SamplesPerClass(70, 80, 90), "l2": SamplesPerClass(20, 30, 40)}
+    pairs = [
+        FeaturePair(name, domain, f"{name}-{domain}", "test", "", "", 1000, samples, 30_000, 4)
+        for name in ("a", "b")
+        for domain, samples in sizes.items()
+    ]
+    done = {(job.domain, job.setting.shots) for job in study_jobs(wanted, pairs)}
+    everywhere = {(domain, shots) for domain in sizes for shots in (8, 32, None)}
+    assert done == {*everywhere, ("l1", 64)}
+    assert jobs_text(wanted, pairs) == (
+        "2 backbones × 2 domains × 4 settings of shots × 2 seeds = 32 regressions, of which 4 are skipped"
+    )
+    place = Place(Path(), {})
+    places = {name: dict.fromkeys(sizes, (place, place)) for name in ("a", "b")}
+    notices = study_run(wanted, pairs, places).told
+    assert [(each.code, each.domain, dict(each.arguments)) for each in notices] == [
+        ("skipped-shots", "l2", {"shots": "64", "most": 40, "on": " on l2"}),
+        ("few-for-search", "l1", {"shots": "64", "fewest": 70, "left": 56, "on": " on l1"}),
+        ("fewer-samples", "l2", {"shots": "32", "fewest": 20, "on": " on l2"}),
+    ]
+    with pytest.raises(UserError, match="100 shots are skipped on l1: no class has more than 90 training samples"):
+        study_jobs(replace(wanted, shots=(100,)), pairs)
+
+
 def test_memory_is_that_of_the_largest_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """ResNet-50's features of ImageNet-1K: what each kind of probe holds, counted by hand."""
-    small = FeaturePair("b", "l5", "", "", "", "", 1000, 682, 1_000_000, 2048)
+    small = FeaturePair("b", "l5", "", "", "", "", 1000, SamplesPerClass.same(682), 1_000_000, 2048)
     pair = replace(small, domain="in1k", rows=1_281_167)
     pairs = [small, pair]
     # A CPU: one copy of 1,281,167 × 2049 numbers of 4 bytes; ten classifiers of 2049 × 1000 numbers, three times; and

@@ -14,6 +14,7 @@ from unseen.features.features import Features
 from unseen.probes.job import Fit, Job, read_flat
 from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
+from unseen.probes.samples import SamplesPerClass, Shortage
 
 if TYPE_CHECKING:
     import torch
@@ -65,8 +66,37 @@ class Centroids(Probe):
                 seed=setting.seed,
                 normalise=self.normalise,
             )
-            details = {"interval": result.interval, "ways": self.ways, "episodes": self.episodes}
+            details = {
+                "interval": result.interval,
+                "ways": self.ways,
+                "episodes": self.episodes,
+                "classes_drawn": self._numbers(data, setting.shots or 1)["enough"],
+            }
             yield Fit(self.name, setting.shots, setting.seed, (("top1", result.accuracy),), details, result.interval)
+
+    def samples(self, data: ProbeData, shots: int | None) -> SamplesPerClass | None:
+        """Exactly as many as shots: classes that have fewer are not drawn."""
+        return None if shots is None else SamplesPerClass.same(shots)
+
+    def total_shortage(self, data: ProbeData, shots: int | None) -> Shortage | None:
+        """Fewer classes than an episode has have enough samples for shots and queries."""
+        numbers = self._numbers(data, shots or 1)
+        few = shots is not None and numbers["enough"] < self.ways
+        return Shortage("skipped-episodes", (("ways", self.ways), *numbers.items())) if few else None
+
+    def partial_shortage(self, data: ProbeData, shots: int | None) -> Shortage | None:
+        """Some classes have too few samples, and are not drawn."""
+        numbers = self._numbers(data, shots or 1)
+        some = shots is not None and numbers["enough"] < numbers["classes"]
+        return Shortage("classes-not-drawn", tuple(numbers.items())) if some else None
+
+    def _numbers(self, data: ProbeData, shots: int) -> dict[str, int]:
+        """Samples that a class needs, and numbers of classes: of those that have as many, and of all."""
+        import torch
+
+        counts = torch.bincount(torch.cat([data.y_train.cpu(), data.y_test.cpu()]), minlength=data.classes)
+        needed = shots + self.queries
+        return {"needed": needed, "enough": int((counts >= needed).sum()), "classes": data.classes}
 
     def flops(self, size: Size, setting: Setting) -> float:
         """Distances of queries to centroids, and reading all rows."""
@@ -125,7 +155,8 @@ class FewShotJob(Job):
 
     @classmethod
     def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield replace(read_flat(Centroids.name, Centroids.metrics, job, values), interval=values["interval"])
+        fit = read_flat(Centroids.name, Centroids.metrics, job, values)
+        yield replace(fit, interval=values["interval"], samples=SamplesPerClass.same(job["shots"]))
 
 
 PROBE = Centroids

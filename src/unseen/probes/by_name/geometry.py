@@ -36,6 +36,9 @@ class Geometry(Probe):
         for setting in settings:
             yield Fit(self.name, setting.shots, setting.seed, values)
 
+    def samples(self, data: ProbeData, shots: int | None) -> None:
+        """It is trained on nothing."""
+
     def flops(self, size: Size, setting: Setting) -> float:
         """Flops for all pairs of test samples."""
         return float(size.test_rows) ** 2 * size.dimension

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from unseen.metrics.catalogue import Metric
+from unseen.probes.samples import SamplesPerClass
 from unseen.runs.data import RunData
-from unseen.runs.tables import GROUP, with_comparisons
+from unseen.runs.tables import GROUP, SAMPLES, with_comparisons
 
 METRICS = {"top1": "top-1 accuracy", "top5": "top-5 accuracy"}
 
@@ -19,7 +20,7 @@ class Row:
     """A row of the full table: shares in [0, 1], or scores without a unit; `values` has the score of each seed.
 
     `facts` are those on the metric, where it is known. One seed has no spread. `concept_low` and `concept_high`: the
-    interval over seeds and concepts, where there is one.
+    interval over seeds and concepts, where there is one. `samples` for training, per class, where they are known.
     """
 
     setting: str
@@ -39,6 +40,7 @@ class Row:
     seeds: int
     values: Mapping[int, float]
     facts: Metric | None = None
+    samples: SamplesPerClass | None = None
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -93,7 +95,7 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
                 concept_low=_known(r.get("concept_low")), concept_high=_known(r.get("concept_high")),
                 gap=_known(r["gap"]), rank=int(r["rank"]), seeds=int(r["seeds"]),
                 values=dict(sorted(values[tuple(r[name] for name in GROUP)].items())),
-                facts=known.get(r["metric"]),
+                facts=known.get(r["metric"]), samples=_samples(r),
             )
         )  # fmt: skip
     backbones = {backbone.name: place for place, backbone in enumerate(data.backbones)}
@@ -109,6 +111,11 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
 
 def _known(value: float | None) -> float | None:
     return None if value is None or np.isnan(value) else value
+
+
+def _samples(row: Mapping[str, Any]) -> SamplesPerClass | None:
+    numbers = [row[name] for name in SAMPLES]
+    return None if any(map(pd.isna, numbers)) else SamplesPerClass(*map(int, numbers))
 
 
 def metric_title(name: str) -> str:

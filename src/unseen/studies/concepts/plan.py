@@ -1,5 +1,6 @@
 """The plan of a concept study: its work, and estimates of time, disk space and memory."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.own import OwnProbe
 from unseen.probes.protocol import LogisticProtocol
+from unseen.probes.samples import SamplesPerClass
 from unseen.runs.parts import WHOLE
 from unseen.studies.concepts.features import SIDES
 from unseen.studies.concepts.variants import PLAIN
@@ -122,6 +124,7 @@ def missing_bytes(
 
 def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone]) -> list[FeaturePair]:
     """Missing features as pairs for planning."""
+    samples = {domain.name: _training_images(domain) for domain in domains}
     return [
         FeaturePair(
             backbone.label,
@@ -131,7 +134,7 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
             "",
             "",
             len(domain.concepts),
-            domain.rows["train"] // len(domain.concepts),
+            samples[domain.name],
             domain.rows["train"],
             backbone.spec.dimension,
             domain.rows["test"],
@@ -139,6 +142,12 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
         for backbone in backbones
         for domain in domains
     ]
+
+
+def _training_images(domain: DomainImages) -> SamplesPerClass:
+    _, manifest = domain.sides["train"]
+    chosen = (entry.label for entry, split in zip(manifest.entries, manifest.splits, strict=True) if split == "train")
+    return SamplesPerClass.of(Counter(chosen).values())
 
 
 def probing_memory(

@@ -22,6 +22,7 @@ from unseen.features.readers import read_features
 from unseen.features.store import MANIFEST, write_store
 from unseen.images.domains import SEEN
 from unseen.images.splits import draw_place
+from unseen.probes.samples import SamplesPerClass
 from unseen.studies.concepts.features import (
     SIDES,
     Place,
@@ -113,7 +114,7 @@ def regrouped_pairs(
         limit = most if domain != seen else None
         train, test = ([counts[split].get(name, 0) for name in concepts] for split in SIDES)
         each = [number if limit is None else min(number, limit) for number in train]
-        size = (len(concepts), min(each, default=0), sum(each), dimension, sum(test))
+        size = (len(concepts), SamplesPerClass.of(each), sum(each), dimension, sum(test))
         pairs.append(FeaturePair(backbone, domain, "", "", "", "", *size))
     return pairs
 

@@ -24,10 +24,10 @@ from unseen.runs.setup import ImagesUsed, SplitsUsed
 from unseen.studies.concepts.features import Place, Places, extract_domains, feature_pairs, find_features
 from unseen.studies.concepts.plan import Asked, expected_pairs, extraction_costs, probing_memory
 from unseen.studies.concepts.regroup import regroup, regrouped_pairs
-from unseen.studies.concepts.study import image_notices, images_used, study_jobs, study_run, study_setup
+from unseen.studies.concepts.study import STUDY, image_notices, images_used, study_jobs, study_run, study_setup
 from unseen.studies.concepts.variants import PLAIN, split_rule
 from unseen.studies.features import FEATURES, damaged_images, read_about
-from unseen.studies.probing import FeaturePair, estimate
+from unseen.studies.probing import FeaturePair, estimate, plan, skipped_shots
 from unseen.studies.study import Cell, Plan, Silent, Unit, Watch
 from unseen.words import counted
 
@@ -218,6 +218,7 @@ def _plan(
         disk=disk,
         free=free,
         memory=probing_memory(pairs, asked.protocol, extended=asked.extended, own=asked.own.probes) if left else 0,
+        notices=skipped_shots(asked.shots, pairs),
     )
 
 
@@ -229,5 +230,8 @@ def jobs_text(asked: Asked, pairs: Sequence[FeaturePair]) -> str:
     words = ("backbone", "domain", "setting of shots", "seed")
     factors = [counted(count, word) for count, word in zip(numbers, words, strict=True)]
     text = f"{' × '.join(factors)} = {counted(number, 'regression')}"
-    more = len(study_jobs(asked, pairs)) - number
+    fitted = len(plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds)))
+    if fitted < number:
+        text += f", of which {number - fitted:,} are skipped"
+    more = len(study_jobs(asked, pairs)) - fitted
     return f"{text}, and {counted(more, 'job')} of other kinds" if more else text

@@ -47,7 +47,14 @@ from unseen.runs.setup import (
 from unseen.studies.concepts.features import SIDES, Place, Places
 from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.variants import DRAWS, split_rule
-from unseen.studies.probing import FeaturePair, plan, plan_extended, possible_shots, search_notices
+from unseen.studies.probing import (
+    FeaturePair,
+    plan,
+    plan_extended,
+    search_notices,
+    short_shots,
+    skipped_shots,
+)
 
 STUDY: Study = "concepts"
 SIZE = 224
@@ -208,13 +215,13 @@ def image_notices(images: Sequence[ImagesUsed]) -> list[Notice]:
 
 
 def _notices(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Notice]:
-    said = search_notices(asked.protocol, "short-protocol")
-    fewest = min(pairs, key=lambda pair: pair.samples)
-    possible = possible_shots(asked.shots, fewest.samples, asked.protocol.validation)
-    if set(possible) != set(asked.shots):
-        short = ", ".join(str(number) for number in asked.shots if number not in possible)
-        said.append(notice("few-images", of=fewest.domain, images=fewest.samples, shots=short))
-    return said
+    own = [each for probe in asked.own.probes for each in skipped_shots(probe.probe.default_shots, pairs)]
+    return [
+        *search_notices(asked.protocol, "short-protocol"),
+        *skipped_shots(asked.shots, pairs),
+        *short_shots(asked.shots, pairs, asked.protocol),
+        *own,
+    ]
 
 
 def _domains(asked: Asked) -> list[Domain]:

@@ -21,6 +21,7 @@ from unseen.images.datasets.listing import ALL, SPLITS
 from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers.comparability import Draw
+from unseen.probes.samples import SamplesPerClass
 from unseen.runs.data import Study
 from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.flaws import Flaw
@@ -49,6 +50,7 @@ class TaskFeatures:
         draw: who chose the images; unknown if the features do not record it.
         limit: largest number of images per class and split, if only a part was used for a quick look.
         flaws: damaged images that the extraction skipped.
+        samples: images per class of training and validation data together; None if labels are not classes.
     """
 
     backbone: str
@@ -65,6 +67,7 @@ class TaskFeatures:
     limit: int | None = None
     flaws: tuple[Flaw, ...] = ()
     vectors: int = 1
+    samples: SamplesPerClass | None = None
 
 
 class Found(NamedTuple):

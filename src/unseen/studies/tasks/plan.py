@@ -20,6 +20,7 @@ from unseen.runs.notices import Notice
 from unseen.runs.own_metric import task_metric_jobs
 from unseen.runs.parts import WHOLE
 from unseen.runs.results import missing
+from unseen.runs.shots import shot_notices
 from unseen.runs.task_work import TaskJob
 from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.rates import elapsed, product_rate, starting
@@ -66,13 +67,21 @@ def task_jobs(tasks: Sequence[TaskFeatures], protocol: ManyShotProtocol, own: Ow
 
 def _own_jobs(own: OwnProbe, task: TaskFeatures) -> list[OwnProbeTaskJob]:
     hashes = [task.hashes.get(split, "") for split in splits_of(task.dataset)]
-    return own_task_jobs(own, STUDY, task.backbone, task.dataset.name, hashes)
+    return own_task_jobs(own, STUDY, task.backbone, task.dataset.name, hashes, task.samples)
 
 
-def skipped(tasks: Sequence[TaskFeatures]) -> list[Notice]:
+def skipped(tasks: Sequence[TaskFeatures], own: OwnCode = NO_CODE) -> list[Notice]:
     """Notices about settings for which a data set is too small, once for all backbones."""
     by_name = {task.dataset.name: task for task in tasks}
-    return [notice for task in by_name.values() for notice in kind_of(task.dataset).skipped(task)]
+    ours = [notice for task in by_name.values() for notice in kind_of(task.dataset).skipped(task)]
+    theirs = [
+        notice
+        for name, task in by_name.items()
+        if task.samples
+        for each in own.probes
+        for notice in shot_notices(each.probe.default_shots, task.samples.total_shortage, name)
+    ]
+    return [*ours, *theirs]
 
 
 def plan_dataset(

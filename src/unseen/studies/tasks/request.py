@@ -107,12 +107,12 @@ class TaskRequest:
             probing=probing_seconds(jobs, features, results, means),
             disk=sum(plan.bytes for plan in plans),
             free=free,
-            notices=[*notices, *skipped(features)],
+            notices=[*notices, *skipped(features, self.own)],
         )
 
     def _run(self, found: Found) -> RunData:
         absent = [] if isinstance(self.source, Found) else self.source.opened.missed
-        missing = [*absent, *found.faults, *skipped(found.features)]
+        missing = [*absent, *found.faults, *skipped(found.features, self.own)]
         return task_run(found.features, self.protocol, top1=self.top1, missing=missing, own=self.own)
 
 

@@ -19,6 +19,7 @@ from unseen.papers.transfer import SOURCE
 from unseen.probes.by_name.centroids import QUERIES, WAYS, FewShotJob
 from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ManyShotProtocol
+from unseen.probes.samples import SamplesPerClass
 from unseen.runs.comparability_words import listed
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.notices import Notice, notice
@@ -28,6 +29,8 @@ from unseen.studies.tasks.features import STUDY, TaskFeatures, splits_of
 from unseen.studies.tasks.kind import TaskKind
 from unseen.studies.tasks.page_data import SHOTS
 
+FITTED = ("train", "val")
+"""Splits that a user's own probe is fitted to."""
 FIT_PRODUCT = (16_384, 1024)
 """Samples and dimensions of the timed product, which exceeds the processor's caches, as in most fits."""
 
@@ -69,6 +72,8 @@ def expected_features(opened: OpenDataset, spec: Spec, label: str) -> TaskFeatur
     """Features that are still to be extracted."""
     counts = _images_of_classes(Counter(entry.label for entry in opened.manifest.entries), opened.dataset)
     rows = Counter(opened.manifest.splits)
+    both = zip(opened.manifest.entries, opened.manifest.splits, strict=True)
+    fitted = [entry.label for entry, split in both if split in FITTED]
     return TaskFeatures(
         backbone=label,
         dataset=opened.dataset,
@@ -79,6 +84,7 @@ def expected_features(opened: OpenDataset, spec: Spec, label: str) -> TaskFeatur
         fewest=min(counts.values()),
         dimension=spec.dimension,
         limit=opened.manifest.limit,
+        samples=SamplesPerClass.of(Counter(fitted).values()),
     )
 
 
@@ -105,6 +111,7 @@ def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> 
         raise UserError(f"{dataset.name}: {error}") from None
     rows = np.bincount(np.concatenate([part.y for part in aligned]), minlength=len(aligned[0].classes))
     counts = _images_of_classes(dict(zip(aligned[0].classes, rows.tolist(), strict=True)), dataset)
+    fitted = [part.y for split, part in zip(parts, aligned, strict=True) if split in FITTED]
     return TaskFeatures(
         backbone=backbone,
         dataset=dataset,
@@ -119,6 +126,7 @@ def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> 
         draw="given" if all(isinstance(part.provenance.get("source"), dict) for part in parts.values()) else "unknown",
         limit=next((limit for part in parts.values() if (limit := part.provenance.get("limit"))), None),
         flaws=tuple(flaw for split, part in parts.items() for flaw in _left_out(backbone, dataset, split, part)),
+        samples=SamplesPerClass.of(np.bincount(np.concatenate(fitted)).tolist()) if fitted else None,
     )
 
 
