@@ -59,6 +59,16 @@ def test_a_folder_per_class(folders: Path) -> None:
     assert dict(list_images(folders)) == EXPECTED
 
 
+def test_images_below_the_folder_of_a_class_are_not_left_out_silently(folders: Path) -> None:
+    (folders / "n00000002/.ipynb_checkpoints").mkdir()
+    (folders / "n00000002/.ipynb_checkpoints/copy.JPEG").write_bytes(b"jpeg")
+    (folders / "n00000002/empty").mkdir()
+    assert dict(list_images(folders)) == {name: sorted(images) for name, images in CLASSES.items()}
+    (folders / "n00000002/empty/n00000002_2.JPEG").write_bytes(b"jpeg")
+    with pytest.raises(UserError, match="n00000002_2.JPEG"):
+        dict(list_images(folders))
+
+
 def test_a_tar_file_per_class(tars: Path) -> None:
     assert dict(list_images(tars)) == EXPECTED
 

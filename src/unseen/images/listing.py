@@ -13,7 +13,7 @@ def list_images(root: Path) -> Iterator[tuple[str, list[str]]]:
 
     `root` is a folder with one folder per class, a folder with one tar file per class, or one tar file (possibly
     compressed) of per-class tar files, as ImageNet-21K is distributed. A class is named after its folder or tar file;
-    other files and hidden files are skipped.
+    other files and hidden files are skipped. Images in folders inside the folder of a class are refused.
     """
     if root.is_dir():
         classes = _in_folder(root)
@@ -73,10 +73,23 @@ def _in_folder(root: Path) -> Iterator[tuple[str, list[str]]]:
         tar = TAR_NAME.fullmatch(entry.name)
         if entry.is_dir():
             files = list_folder(Path(entry.path))
+            _refuse_images_below(files)
             yield entry.name, [file.name for file in files if is_image(file.name) and file.is_file()]
         elif tar and entry.is_file():
             with open_tar(Path(entry.path)) as archive:
                 yield tar["id"], [image.name for image in images_in(archive)]
+
+
+def _refuse_images_below(files: Iterable[DirEntry[str]]) -> None:
+    """Refuse a folder of a class with images in a folder inside it, which would not be read."""
+    for folder in files:
+        if folder.is_dir() and not folder.name.startswith("."):
+            image = next((file.name for file in list_folder(Path(folder.path)) if is_image(file.name)), None)
+            if image is not None:
+                raise UserError(
+                    f"{folder.path}: has images ({image}) inside the folder of a class, which would be left out; "
+                    "move them into the folder of the class, or give a list of all images instead"
+                )
 
 
 def _in_outer_tar(path: Path) -> Iterator[tuple[str, list[str]]]:
