@@ -145,9 +145,15 @@ def test_levels_beside_each_other(places: Places, tmp_path: Path) -> None:
 
 def test_other_seeds_and_shots_of_a_probe(places: Places, tmp_path: Path) -> None:
     _, found = places
-    words = [*found["probe"].words, "--out", tmp_path]
-    together((*words, "--seeds", 3), (*words, "--shots", "4"))
+    words = (*found["probe"].words, "--out", tmp_path)
+    together(*(_with(words, option, value) for option, value in (("--seeds", 3), ("--shots", 4))))
     assert {(each.shots, each.seed) for each in read_run(tmp_path).scores} == {(2, 0), (2, 1), (2, 2), (4, 0), (4, 1)}
+
+
+def _with(words: tuple[object, ...], option: str, value: object) -> tuple[object, ...]:
+    """The words of a command with another value of an option, which may be given once."""
+    place = words.index(option) + 1
+    return (*words[:place], value, *words[place + 1 :])
 
 
 def _is_on_page(run: Path, *names: str) -> None:
