@@ -76,7 +76,8 @@ def concepts(
         images: images of the levels: ImageNet-21K, or the data set that your own levels were built for.
         imagenet_1k: images of the seen concepts: a folder with `train` and `val`, or the tar files of ImageNet-1K.
         features: instead of images, a folder with one folder per domain, written by `unseen extract --levels` or
-            filled with your own `train` and `test` features.
+            filled with your own `train` and `test` features. With `levels` of your own classes, a folder with `train`
+            and `test` features of all classes is enough, because they are found by their names.
         levels: the domains l1, l2, …: the result of `unseen.levels` or `unseen.build_levels`, the name of a published
             set, a CSV file, a similarity measure, or "random"; or a TOML or CSV file of your own data that lists the
             seen classes, the classes of each domain and their images.
@@ -137,7 +138,7 @@ def concepts(
     with bars(show=progress) as watch:
         chosen = choose_levels(
             levels if isinstance(levels, Levels) else fspath(levels), vectors=_path(vectors), seen=seen,
-            images=_path(images), tell=watch.tell,
+            images=_path(images), features=_path(features), tell=watch.tell,
         )  # fmt: skip
         further, own = chosen_code(probe, metric, watch.tell)
         asked = asked_of(
@@ -146,7 +147,7 @@ def concepts(
             extended=with_names(extended, further), own=own,
         )  # fmt: skip
         if features is not None:
-            request = request_of_features(asked, Path(features), names, regroup=regroup)
+            request = request_of_features(asked, Path(features), names, regroup=regroup, by_class=chosen.by_class)
         else:
             if not names:
                 raise UserError("no backbone was given; name one (backbone=), or give its features (features=)")

@@ -238,7 +238,7 @@ def concepts(
 
     check_writable(out)
     means = machine.means(workers, every_gpu=extraction.device is None)
-    watch, chosen = CommandWatch(means, share), where.levels(levels, images)
+    watch, chosen = CommandWatch(means, share), where.levels(levels, images, features)
     draw = known_draw(features=features is not None, splits=where.splits)
     further, own = chosen_code(probe or [], metric or [], note)
     asked = asked_of(
@@ -247,7 +247,9 @@ def concepts(
     )  # fmt: skip
     ids = [BACKBONE] if check else backbone or []
     if features is not None:
-        request = request_of_features(asked, features, ids, watch, regroup=regroup, published=check)
+        request = request_of_features(
+            asked, features, ids, watch, regroup=regroup, by_class=chosen.by_class, published=check
+        )
     else:
         settings = extraction.settings(means.workers, share)
         loaded = loading.load(ids, preprocessing, settings.device)

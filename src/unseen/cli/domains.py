@@ -36,16 +36,17 @@ class DomainOptions:
     truth: TruthOption = None
     on_missing: MissingOption = "fail"
 
-    def levels(self, name: str, images: str | None = None) -> "ChosenLevels":
+    def levels(self, name: str, images: str | None = None, features: Path | None = None) -> "ChosenLevels":
         """The levels with this name, with the names of their domains.
 
         Args:
             images: of the user's own data, if its file does not name them.
+            features: folder of features that are used instead of images.
         """
         from unseen.studies.concepts.chosen import choose_levels
 
         place = Path(images) if images else None
-        return choose_levels(name, vectors=self.vectors, seen=self.seen, images=place, tell=note)
+        return choose_levels(name, vectors=self.vectors, seen=self.seen, images=place, features=features, tell=note)
 
     def places(self, images: str | None, *, may_report: bool = True) -> "ImagePlaces":
         """The places of the images.

@@ -125,7 +125,7 @@ def _together(old: RunData, new: RunData) -> RunData:
         baseline=old.baseline,
         told=extended(old.told, new.told, (domain.name for domain in new.domains)),
         protocols=with_protocols(old.protocols, new.protocols),
-        levels=new.levels or old.levels,
+        levels=old.levels or new.levels,
         splits=new.splits or old.splits,
         images=list({(each.domain, each.split): each for each in (*old.images, *new.images)}.values()),
         seeds=sorted({*old.seeds, *new.seeds}),

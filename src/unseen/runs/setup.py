@@ -22,6 +22,7 @@ WORDS = {
     "hash": "list", "images": "number",
 }  # fmt: skip
 """Names of fields in sentences, if they differ from the field's name."""
+LEVELS = "levels"
 SHORT = 16
 """Number of hex digits of a hash that are compared, since earlier versions stored no more."""
 
@@ -163,8 +164,15 @@ class Difference:
 
 
 def differences(first: Setup, second: Setup) -> list[Difference]:
-    """The fields in which two runs differ, among those known to both."""
-    return _differences(dict(_known(first)), dict(_known(second)))
+    """The fields in which two runs differ, among those known to both; levels and files are known by their contents."""
+    found = _differences(dict(_known(first)), dict(_known(second)))
+    return [
+        replace(each, first=_named(first), second=_named(second)) if each.field == LEVELS else each for each in found
+    ]
+
+
+def _named(setup: Setup) -> str:
+    return f"{setup.levels.name}, {setup.levels.hash[:SHORT]}" if setup.levels else ""
 
 
 def extraction_differences(first: Extraction | None, second: Extraction | None) -> list[Difference]:
@@ -187,11 +195,13 @@ def _known(setup: Setup) -> Iterator[tuple[str, Value]]:
     for protocol in setup.protocols:
         yield f"protocol of the {protocol.probe} probe", protocol.name
         for name, value in protocol.settings.items():
-            yield f"{name} of the {protocol.probe} protocol", _comparable(value)
+            if not (name == "file" and "code" in protocol.settings):
+                yield f"{name} of the {protocol.probe} protocol", _comparable(value)
     if setup.levels:
-        yield "levels", f"{setup.levels.name}, {setup.levels.hash[:SHORT]}"
+        yield LEVELS, setup.levels.hash[:SHORT]
     if setup.splits:
-        yield from _fields(setup.splits, "{} of the splits", ("seed", "test", "max_train", "file", "hash"))
+        decide = ("seed", "test", "max_train", "hash" if setup.splits.hash else "file")
+        yield from _fields(setup.splits, "{} of the splits", decide)
     for images in setup.images:
         of = "the levels" if images.pool else f"{images.domain}, {images.split}"
         yield from _fields(images, f"{{}} of the images of {of}", ("images", "release", "hash", "fingerprint"))

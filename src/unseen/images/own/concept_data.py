@@ -134,6 +134,16 @@ class ConceptData:
         return domains, lost
 
 
+@dataclass(frozen=True)
+class OwnDomains:
+    """The unseen domains of a file; the attributes are those of `ConceptData`."""
+
+    levels: Levels
+    domains: Mapping[str, tuple[str, ...]]
+    numbers: Mapping[str, int]
+    told: Sequence[str]
+
+
 def open_concept_data(description: ConceptDescription, watch: Watch = iter) -> ConceptData:
     """Open and check the images, and build the levels unless domains are given.
 
@@ -142,6 +152,16 @@ def open_concept_data(description: ConceptDescription, watch: Watch = iter) -> C
     """
     sources = dict(_sources(description, watch))
     counts = Counter(entry.label for source in sources.values() for entry in source.entries)
+    own = own_domains(description, counts)
+    return ConceptData(description, sources, own.levels, own.domains, own.numbers, counts, own.told)
+
+
+def own_domains(description: ConceptDescription, counts: Mapping[str, int]) -> OwnDomains:
+    """The domains of the file, or levels built from its classes.
+
+    Args:
+        counts: class → number of images.
+    """
     told, named = list[str](), description.domains
     known = {*description.seen, *description.unseen, *(name for classes in named.values() for name in classes)}
     unknown = next((name for name in description.file.concepts if name not in {*counts, *known}), None)
@@ -161,7 +181,7 @@ def open_concept_data(description: ConceptDescription, watch: Watch = iter) -> C
         f"l{number}": levels.ids(number) for number in levels.numbers
     }
     numbers = {name: number for number, name in enumerate(domains, start=1)}
-    return ConceptData(description, sources, levels, domains, numbers, counts, [*told, *more])
+    return OwnDomains(levels, domains, numbers, [*told, *more])
 
 
 def _sources(description: ConceptDescription, watch: Watch) -> Iterator[tuple[str, ImageSource]]:

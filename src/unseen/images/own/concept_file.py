@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.files import read_table, table_header
 from unseen.ontology.class_lists import read_class_list
 from unseen.reading.toml_records import beside, read_toml
@@ -109,11 +109,12 @@ def is_concept_file(path: Path) -> bool:
     return path.suffix.lower() == ".toml"
 
 
-def read_concept_file(path: Path, images: Path | None = None) -> ConceptDescription:
+def read_concept_file(path: Path, images: Path | None = None, *, features: bool = False) -> ConceptDescription:
     """Read a TOML or CSV file; a class in two domains, or twice in one, is refused.
 
     Args:
         images: a place of images that overrides the file's; needed for a CSV file, which has none.
+        features: whether features are used instead of images, which need not be given then.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UserError(f"{path}: expected a .toml file, or a .csv file with the columns class and domain")
@@ -129,9 +130,12 @@ def read_concept_file(path: Path, images: Path | None = None) -> ConceptDescript
     if unseen and lists:
         raise UserError(f"{path}: unseen (classes to build levels from) cannot be combined with [domains]; remove one")
     places = {"train": images or (beside(path, file.images) if file.images else None)}
+    if features:
+        return ConceptDescription(path, file, seen, unseen, lists)
     if places["train"] is None:
         raise UserError(
-            f"{path}: no images given; add images = … to a TOML file, or give the place of the images (images)"
+            f"{path}: no images given; add images = … to a TOML file, or give the place of the images "
+            f"({option('images')}) or their features ({option('features')})"
         )
     if file.test_images:
         places["test"] = beside(path, file.test_images)

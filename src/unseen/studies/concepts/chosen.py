@@ -1,14 +1,14 @@
 """The choices of a concept study: levels, domains, probes, shots and seeds, from a command or from Python."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.errors import UserError, argument, did_you_mean, option
 from unseen.images.domains import SEEN
-from unseen.images.own.concept_data import ConceptData, open_concept_data
-from unseen.images.own.concept_file import ConceptDescription, is_concept_file, read_concept_file
+from unseen.images.own.concept_data import ConceptData, open_concept_data, own_domains
+from unseen.images.own.concept_file import ConceptDescription, ConceptFile, is_concept_file, read_concept_file
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.measures import all_measures
@@ -26,6 +26,8 @@ from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.probing import SHOTS
 
 NAME = re.compile(r"[\w-][\w.-]*")
+SPLITTING = ("test_images", "train_split", "test_split", "test", "train", "least", "allow_duplicates")
+"""Keys of a concept file that say which images are for training and for testing."""
 Names = str | Sequence[str] | None
 """Names separated by commas, or a sequence of names; None for the default."""
 
@@ -40,6 +42,7 @@ class ChosenLevels:
         seen_domain: name of the domain of seen concepts.
         numbers: the level of each domain.
         data: the user's own data, if a file describes the levels and their images.
+        by_class: whether a file describes the levels, and their features are found by the names of its classes.
     """
 
     levels: Levels
@@ -48,6 +51,7 @@ class ChosenLevels:
     seen_domain: str
     numbers: Mapping[str, int]
     data: ConceptData | None = None
+    by_class: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,16 +65,19 @@ def choose_levels(
     vectors: Path | None = None,
     seen: str | None = None,
     images: Path | None = None,
+    features: Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> ChosenLevels:
     """Levels from an object, a published set, a CSV file, a measure that ranks `cog-v2` again, or `random` sets.
 
-    Or from a file of the user's own data (`unseen.images.own.concept_file`), whose images are checked.
+    Or from a file of the user's own data (`unseen.images.own.concept_file`), whose images are checked. Levels are known
+    by their contents: a file with the concepts of a published set is that set.
 
     Args:
         vectors: file of word vectors, for measures that compare text.
         seen: name of the domain of seen concepts, for the user's own levels.
         images: images of the user's own data, if its file does not name them.
+        features: folder of features that are used instead of images.
         tell: called with messages about concepts without word vectors and about problems of the user's own data.
     """
     if not isinstance(levels, Levels) and is_concept_file(Path(levels)):
@@ -78,6 +85,8 @@ def choose_levels(
             raise UserError(
                 f"{levels}: defines the seen classes; leave out {argument('vectors' if vectors else 'seen')}"
             )
+        if features is not None:
+            return _levels_of_features(read_concept_file(Path(levels), features=True), features, tell)
         return own_levels(read_concept_file(Path(levels), images), tell)
     name = "" if isinstance(levels, Levels) else str(levels)
     if name in all_measures():
@@ -89,10 +98,12 @@ def choose_levels(
     prefix = RANDOM if name == RANDOM else "l"
     numbers = {f"{prefix}{number}": number for number in chosen.numbers}
     domains = {domain: chosen.ids(number) for domain, number in numbers.items()}
-    shipped = isinstance(levels, Levels) and levels_hash(levels) in {levels_hash(load_levels(each)) for each in SHIPPED}
-    own = not shipped and name not in {*SHIPPED, RANDOM, *all_measures()}
+    shipped = next((each for each in SHIPPED if levels_hash(chosen) == levels_hash(load_levels(each))), "")
+    own = not shipped and name not in {RANDOM, *all_measures()}
+    if shipped and not isinstance(levels, Levels):
+        chosen = load_levels(shipped)
     if seen is not None:
-        _check_seen(seen, domains, name if not own else "")
+        _check_seen(seen, domains, shipped or name if not own else "")
     known = None if own else tuple(sorted(wordnet().members("imagenet-1k")))
     return ChosenLevels(chosen, domains, known, seen or SEEN, numbers)
 
@@ -102,13 +113,33 @@ def own_levels(description: ConceptDescription, tell: Callable[[str], None]) -> 
     data = open_concept_data(description)
     for sentence in data.told:
         tell(sentence)
-    taken = {"random", *([] if description.domains else data.domains)}
-    for name in (data.seen_domain, *description.domains):
+    _check_names(description, data.domains)
+    return ChosenLevels(data.levels, data.domains, data.seen, data.seen_domain, data.numbers, data)
+
+
+def _levels_of_features(description: ConceptDescription, features: Path, tell: Callable[[str], None]) -> ChosenLevels:
+    """The levels or domains of the user's own classes, whose features exist already."""
+    from unseen.studies.concepts.regroup import class_counts
+
+    unused = [key for key in SPLITTING if getattr(description.file, key) != getattr(ConceptFile(), key)]
+    if unused:
+        tell(f"{description.path}: features are already split, so {', '.join(unused)} has no effect")
+    own = own_domains(description, class_counts(features))
+    for sentence in own.told:
+        tell(sentence)
+    _check_names(description, own.domains)
+    seen, name = tuple(sorted(description.seen)), description.file.seen_name
+    return ChosenLevels(own.levels, own.domains, seen, name, own.numbers, by_class=True)
+
+
+def _check_names(description: ConceptDescription, domains: Collection[str]) -> None:
+    """Refuse names of domains that folders and other domains could not have."""
+    seen = description.file.seen_name
+    for name in (seen, *description.domains):
         if not NAME.fullmatch(name) or DRAW.fullmatch(name) or name == SEEN:
             raise UserError(f"{description.path}: '{name}' cannot name a domain; use letters, digits, - and _")
-    if data.seen_domain.lower() in taken:
-        raise UserError(f"{description.path}: levels are called {data.seen_domain}; give the seen classes another name")
-    return ChosenLevels(data.levels, data.domains, data.seen, data.seen_domain, data.numbers, data)
+    if seen.lower() in {"random", *([] if description.domains else domains)}:
+        raise UserError(f"{description.path}: levels are called {seen}; give the seen classes another name")
 
 
 def _check_seen(seen: str, domains: Mapping[str, object], published: str) -> None:

@@ -14,7 +14,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, did_you_mean, option
 from unseen.features.about import StoreAbout
 from unseen.features.checked import Tell
-from unseen.features.features import Features, align
+from unseen.features.features import INTEGER, Features, align
 from unseen.features.progress import Progress
 from unseen.features.readers import SUFFIXES, read_features
 from unseen.features.settings import Settings
@@ -229,12 +229,17 @@ def read_for_planning(path: Path, tell: Tell | None = None) -> Features:
 
 
 def _of_domain(features: Features, concepts: Collection[str], domain: str, where: Path) -> None:
-    """Refuse features whose classes are not the concepts of the domain; numbered classes must have the same number."""
+    """Refuse features whose classes are not the concepts of the domain; numbered classes must have the same number.
+
+    Words for the classes of published levels cannot be compared with their ids.
+    """
     if not concepts:
         return
     classes = set(features.classes)
     if len(classes) != len(concepts):
         raise UserError(f"{where}: features of {len(classes)} classes, but {domain} has {len(concepts)} concepts")
     strange = sorted(classes - set(concepts))
-    if strange and all(WNID.fullmatch(name) for name in classes):
+    ids = [all(WNID.fullmatch(name) for name in names) for names in (classes, concepts)]
+    numbered = all(INTEGER.fullmatch(name) for name in classes)
+    if strange and (ids[0] or not (ids[1] or numbered)):
         raise UserError(f"{where}: {strange[0]} is not a concept of {domain}; are these the features of other levels?")

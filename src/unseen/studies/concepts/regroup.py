@@ -8,6 +8,7 @@ each domain, whose classes must then be named by the ids of their concepts.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,14 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError, option
+from unseen.errors import UserError, did_you_mean, names_of, option
 from unseen.features.features import INTEGER, Features
 from unseen.features.readers import read_features
 from unseen.features.store import MANIFEST, write_store
 from unseen.images.domains import SEEN
+from unseen.images.releases import WNID
 from unseen.images.splits import draw_place
 from unseen.probes.samples import SamplesPerClass
 from unseen.studies.concepts.features import (
+    OWN,
     SIDES,
     Place,
     check_alike,
@@ -103,12 +106,15 @@ def regrouped_pairs(
     """The pairs that `regroup` would give for the same arguments, for planning."""
     counts: dict[str, dict[str, int]] = {split: {} for split in SIDES}
     dimension = 0
+    needed = {name for concepts in levels.values() for name in concepts}
     for split, places in _sources(folder, backbone).items():
-        for place in places:
-            features = read_for_planning(place.path)
+        read = {place.path: read_for_planning(place.path) for place in places}
+        for features in read.values():
             dimension = features.dimension
             for name, count in zip(features.classes, np.bincount(features.y).tolist(), strict=False):
                 counts[split].setdefault(name, count)
+        there = {name for name, count in counts[split].items() if count}
+        _refuse_lacking(needed, there, read, split, where=f"{folder}: ")
     pairs = []
     for domain, concepts in levels.items():
         limit = most if domain != seen else None
@@ -119,17 +125,45 @@ def regrouped_pairs(
     return pairs
 
 
-def _sources(folder: Path, backbone: str) -> dict[str, list[Place]]:
-    """Features of a backbone in the domain folders of a folder, by split."""
+def class_counts(folder: Path) -> Counter[str]:
+    """Class → number of rows of one of the backbones in a folder, training and test features together."""
+    whose = next((place.backbone for _, place in _places(folder)), None)
+    counts: Counter[str] = Counter()
+    for _, place in _places(folder):
+        if place.backbone == whose:
+            features = read_for_planning(place.path)
+            counts.update({features.classes[code]: rows for code, rows in enumerate(np.bincount(features.y).tolist())})
+    if not counts:
+        raise UserError(f"{folder}: no features in it; give a folder with `train` and `test`, or one folder per domain")
+    return +counts
+
+
+def one_backbone(folder: Path) -> str:
+    """The name of the only backbone whose features are in a folder."""
+    names = sorted({place.backbone or OWN for _, place in _places(folder)})
+    if len(names) > 1:
+        raise UserError(
+            f"{folder}: features of several backbones ({', '.join(names)}); choose one ({option('backbone')})"
+        )
+    return names[0] if names else OWN
+
+
+def _places(folder: Path) -> Iterator[tuple[str | None, Place]]:
+    """(split, features) in a folder and in the folders of its domains, without those that were regrouped."""
     domains = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
-    found: dict[str, list[Place]] = {split: [] for split in SIDES}
-    for domain in domains:
+    for domain in (folder, *domains):
         own = own_features(domain)
-        places = zip(SIDES, own, strict=True) if own else ((store.split, store) for store in stores_in(domain))
-        for split, place in places:
-            whose = {None, backbone} if own else {backbone}
-            if split in found and place.backbone in whose and "regrouped_from" not in place.about:
-                found[split].append(place)
+        stores = [store for store in stores_in(domain) if store.backbone]
+        places = zip(SIDES, own, strict=True) if own else ((store.split, store) for store in stores)
+        yield from ((split, place) for split, place in places if "regrouped_from" not in place.about)
+
+
+def _sources(folder: Path, backbone: str) -> dict[str, list[Place]]:
+    """Features of a backbone in a folder and in the folders of its domains, by split."""
+    found: dict[str, list[Place]] = {split: [] for split in SIDES}
+    for split, place in _places(folder):
+        if split in found and place.backbone in {None, backbone}:
+            found[split].append(place)
     if not any(found.values()):
         raise UserError(f"{folder}: no features of {backbone} in the folders of its domains")
     for split, places_of in found.items():
@@ -196,16 +230,26 @@ def _parts(sources: Mapping[Path, Features], concepts: Sequence[str], most: int 
         left -= {features.classes[code] for code in there}
         rows = np.flatnonzero(np.isin(features.y, there)) if most is None else _first(features, there, most)
         parts.append(_Part(features, rows))
-    if left:
-        lacking = f"no {split} features of {len(left):,} of {len(concepts):,} concepts, {min(left)} for one"
-        for path, features in sources.items():
-            if all(INTEGER.fullmatch(name) for name in features.classes):
-                raise UserError(
-                    f"{lacking}: the classes of {path} are only numbered, so their concepts are not known; "
-                    "name them by the ids of their concepts (an array `classes`, or strings as labels)"
-                )
-        raise UserError(lacking)
+    _refuse_lacking(concepts, {*concepts} - left, sources, split)
     return parts
+
+
+def _refuse_lacking(
+    needed: Collection[str], there: Collection[str], sources: Mapping[Path, Features], split: str, where: str = ""
+) -> None:
+    """Refuse concepts without features."""
+    left = sorted({*needed} - {*there})
+    if not left:
+        return
+    lacking = f"{where}no {split} features of {len(left):,} of {len(needed):,} concepts ({names_of(left)})"
+    for path, features in sources.items():
+        if all(INTEGER.fullmatch(name) for name in features.classes):
+            raise UserError(
+                f"{lacking}: the classes of {path} are only numbered, so their concepts are not known; "
+                "name them by their concepts (an array `classes`, or strings as labels)"
+            )
+    classes = {name for features in sources.values() for name in features.classes}
+    raise UserError(lacking if WNID.fullmatch(left[0]) else f"{lacking}{did_you_mean(left[0], classes)}")
 
 
 def _first(features: Features, codes: Sequence[int], most: int) -> NDArray[np.int64]:

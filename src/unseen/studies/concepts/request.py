@@ -16,6 +16,7 @@ from unseen.studies.concepts.features import class_names
 from unseen.studies.concepts.images import ImagePlaces, open_domains
 from unseen.studies.concepts.leaderboard import refuse_other_data
 from unseen.studies.concepts.plan import Asked
+from unseen.studies.concepts.regroup import one_backbone
 from unseen.studies.concepts.sources import GivenFeatures, ImageFeatures, RegroupedFeatures, Source
 from unseen.studies.concepts.study import own_splits, splits_used, study_jobs, study_run
 from unseen.studies.prepared import prepared_probes
@@ -57,6 +58,7 @@ def request_of_features(
     watch: Watch | None = None,
     *,
     regroup: bool = False,
+    by_class: bool = False,
     published: bool = False,
 ) -> ConceptRequest:
     """A study of existing features.
@@ -65,8 +67,11 @@ def request_of_features(
         folder: folder with one folder per domain.
         backbones: the backbones whose features are used; may be empty if there is only one.
         regroup: whether the features are of the same concepts in other levels and are regrouped.
+        by_class: regroup the features unless there is a folder for each domain.
         published: as in `ConceptRequest`.
     """
+    if by_class and not all((folder / domain).is_dir() for domain in asked.domains):
+        regroup, backbones = True, backbones or [one_backbone(folder)]
     if not regroup:
         given = GivenFeatures.below(folder, asked, backbones, watch.tell if watch else None)
         named = class_names(next(iter(given.found.places.values())))

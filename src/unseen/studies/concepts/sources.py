@@ -93,6 +93,7 @@ class RegroupedFeatures:
     backbones: Sequence[str]
 
     def plan(self, asked: Asked, out: Path, means: Means) -> Plan:
+        refuse_other_run(out, study_setup(asked, {}))
         most, seen = _most(asked), asked.seen
         pairs = [
             pair
