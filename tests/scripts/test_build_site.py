@@ -110,7 +110,7 @@ def test_api_reference_has_every_public_name() -> None:
     page = api_reference()
     headings = re.findall(r"^## unseen\.(\w+) ", page, re.MULTILINE)
     assert headings == [name for name in unseen.__all__ if not name.startswith("__")]
-    assert "unseen.levels(name: str | Path) -> ConceptLevels" in page
+    assert "unseen.levels(name: str | PathLike[str]) -> ConceptLevels" in page
     assert "unseen.probes.KNN(\n    k: int | tuple[int, ...] = 20," in page
     assert page.count("```") % 2 == 0
 
