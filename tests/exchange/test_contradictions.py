@@ -18,6 +18,7 @@ from unseen.papers.comparability import ScoredData
 from unseen.probes.dense.protocols import DETECTION_FROZEN, SEGMENTATION, extended, shortened
 from unseen.probes.inversion.protocol import InversionProtocol
 from unseen.probes.many_shot import PROTOCOLS as TASKS
+from unseen.probes.patches.context import PATCH_CONTEXT
 from unseen.probes.patches.linear import PATCH_LINEAR
 from unseen.probes.protocol import COG_V2, PROTOCOLS
 from unseen.probes.saliency.grid import Grid
@@ -97,6 +98,8 @@ def test_exports_are_sound_and_a_changed_number_is_an_error(data: RunData, draw:
         ("saliency", SaliencyProtocol.of(Grid(10, 1)), "stride"),
         ("saliency", SaliencyProtocol.of(Grid(8, 4)), "mask"),
         ("patch-linear", PATCH_LINEAR, "epochs"),
+        ("patch-linear", replace(PATCH_LINEAR, patches=10), "epochs"),
+        ("patch-context", replace(PATCH_CONTEXT, patches=10), "neighbours"),
         ("upernet", SEGMENTATION, "steps"),
         ("detector-frozen-extended", extended(DETECTION_FROZEN), "rate"),
         ("upernet", shortened(SEGMENTATION, 100, 0.5), "momentum"),

@@ -91,7 +91,7 @@ def _with_torch(probe: str, protocol: str) -> Named | None:
     if probe == "many-shot" and protocol in MANY_SHOT:
         return Named(_settings(MANY_SHOT[protocol]), others={"converge": ("all",)})
     patch = {each.name: each for each in (PATCH_LINEAR, PATCH_CONTEXT)}
-    return _of(patch.get(protocol))
+    return _of(patch.get(protocol), frozenset({"patches"}))
 
 
 def _saliency(name: str) -> SaliencyProtocol | None:
