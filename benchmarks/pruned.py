@@ -52,7 +52,7 @@ def from_folder(folder: Path) -> Data:
 def from_demo(name: str) -> Data:
     """`backbone:domain` of `unseen.example`."""
     backbone, domain = name.split(":")
-    X, labels, X_test, test_labels = example(domain, backbone=backbone)  # type: ignore[arg-type]
+    X, labels, X_test, test_labels = example(domain, backbone=backbone)
     names = sorted(set(labels.tolist()))
     y, y_test = (torch.tensor([names.index(label) for label in side.tolist()]) for side in (labels, test_labels))
     return torch.from_numpy(X), y, torch.from_numpy(X_test), y_test
