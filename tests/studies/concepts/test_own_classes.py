@@ -108,6 +108,40 @@ def test_what_is_missing_is_named(
         unseen.concepts("demo:untrained", levels=place / "mine.toml", out=place / "run", device="cpu", **QUICK)
 
 
+def test_a_plan_knows_what_was_done(place: Path) -> None:
+    common: dict[str, Any] = {"features": place / "all", "levels": place / "mine.toml", "out": place / "run", **QUICK}
+    assert unseen.concepts(dry_run=True, **common).jobs_left == 3
+    run = unseen.concepts(**common)
+    plan = unseen.concepts(dry_run=True, **common)
+    assert (plan.jobs, plan.jobs_left, run.plan().jobs_left) == (3, 0, 0)
+
+
+@pytest.mark.parametrize("folder", ["all", "grouped/food"])
+def test_validation_features_are_joined_or_refused(place: Path, folder: str) -> None:
+    with np.load(place / folder / "train.npz") as file:
+        np.savez(place / folder / "val.npz", X=file["X"][::4] + 0.01, y=file["y"][::4])
+    common: dict[str, Any] = {"levels": place / "mine.toml", "out": place / "run", **QUICK}
+    features = place / folder.partition("/")[0]
+    if folder == "all":
+        run = unseen.concepts(features=features, **common)
+    else:
+        with pytest.raises(UserError, match=r"food.*regroup=True"):
+            unseen.concepts(features=features, **common)
+        run = unseen.concepts(features=features, regroup=True, **common)
+    rows = {each.domain: each.images["train"] for each in run.data.scored}
+    assert rows["food"] == 30
+    assert rows["music"] == (30 if folder == "all" else 24)
+
+
+@pytest.mark.parametrize("folder", ["all", "grouped"])
+def test_a_domain_of_one_class_is_refused_by_name(place: Path, folder: str) -> None:
+    (place / "one.toml").write_text('seen = ["giraffe", "zebra"]\n[domains]\nfood = ["pizza"]\n')
+    write(place / "grouped/food", ["pizza"])
+    with pytest.raises(UserError, match="food"):
+        unseen.concepts(features=place / folder, levels=place / "one.toml", out=place / "run", **QUICK)
+    assert not (place / "run").exists() or not any((place / "run").iterdir())
+
+
 def test_features_of_other_classes_are_not_taken_for_a_domain(place: Path) -> None:
     write(place / "grouped/food", CLASSES[2:4])
     with pytest.raises(UserError, match="hippopotamus is not a concept of food"):

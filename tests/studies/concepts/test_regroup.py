@@ -17,7 +17,7 @@ from unseen.images.domains import level_domains
 from unseen.images.open_source import open_images
 from unseen.images.splits import SplitRule
 from unseen.studies.concepts.features import extract_domains
-from unseen.studies.concepts.regroup import regroup
+from unseen.studies.concepts.regroup import regroup, regrouped_pairs
 
 OTHER = {"random1": ("n02121808", "n04285008"), "random2": ("n02121808", "n02125081", "n03930630")}
 
@@ -177,3 +177,120 @@ def test_an_unfinished_split_is_named(tiny: TinyImageNet, extract: Callable[...,
     with pytest.raises(UserError, match="no finished test features to regroup; finish the extraction"):
         regroup(base, tiny.backbone, {"a": tuple(LEVELS[1])[:2]}, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def features_of(
+    folder: Path, split: str, classes: str, each: int, *, backbone: str = "", ids: str = "", width: int = 3
+) -> None:
+    """Features of classes named by letters; a store of a backbone if there is one, otherwise a file.
+
+    A row has the number of its class, its own number and the number of its split.
+    """
+    y = np.repeat(np.arange(len(classes)), each)
+    number = ["train", "val", "test", "all"].index(split)
+    X = np.zeros((len(y), width), np.float32)
+    X[:, :3] = np.column_stack([y, np.arange(len(y)), np.full(len(y), number)])
+    names = [f"{classes[label]}/{ids or split}{n}.jpg" for n, label in enumerate(y)]
+    if backbone:
+        about = {"backbone": {"id": backbone}, "split": split}
+        write_store(folder / f"{ids}{split}-of-{backbone}", [(X, y)], list(classes), provenance=about, ids=names)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        more = {"ids": np.array(names)} if ids else {}
+        np.savez(folder / f"{split}.npz", X=X, y=np.array(list(classes))[y], **more)
+
+
+@pytest.mark.parametrize("backbone", ["", "b"])
+@pytest.mark.parametrize("most", [None, 4])
+def test_validation_features_are_for_training(backbone: str, most: int | None, tmp_path: Path) -> None:
+    for split, each in (("train", 5), ("val", 2), ("test", 3)):
+        features_of(tmp_path / "mine", split, "abcd", each, backbone=backbone)
+    levels = {"l1": ("a", "c"), "l2": ("b", "d"), "l3": tuple("abcd")}
+    made = regroup(tmp_path / "mine", backbone or "yours", levels, tmp_path / "out", most=most)
+    for domain, concepts in levels.items():
+        train, test = (read_features(place.path) for place in made[domain])
+        assert np.bincount(train.y).tolist() == [most or 7] * len(concepts)
+        assert np.bincount(test.y).tolist() == [3] * len(concepts)
+        assert {tuple(row) for row in test.X[:]} == {
+            ("abcd".index(name), 3.0 * "abcd".index(name) + n, 2) for name in concepts for n in range(3)
+        }
+        if most is None:
+            assert {tuple(row) for row in train.X[:]} == {
+                ("abcd".index(name), each * "abcd".index(name) + n, split)
+                for name in concepts
+                for split, each in ((0, 5), (1, 2))
+                for n in range(each)
+            }
+    [expected] = {
+        pair.rows
+        for pair in regrouped_pairs(tmp_path / "mine", backbone or "yours", {"l3": "abcd"}, tmp_path / "x", most=most)
+    }
+    assert expected == 4 * (most or 7)
+
+
+def test_unsplit_features_are_refused(tmp_path: Path) -> None:
+    for split in ("train", "test", "all"):
+        features_of(tmp_path / "mine", split, "ab", 3, backbone="b")
+    with pytest.raises(UserError, match="all-of-b"):
+        regroup(tmp_path / "mine", "b", {"l1": ("a", "b")}, tmp_path / "out")
+    features_of(tmp_path / "others", "all", "cd", 3, backbone="b")
+    (tmp_path / "mine/all-of-b").rename(tmp_path / "unused")
+    (tmp_path / "others").rename(tmp_path / "mine/others")  # of other classes
+    assert list(regroup(tmp_path / "mine", "b", {"l1": ("a", "b")}, tmp_path / "out")) == ["l1"]
+
+
+@pytest.mark.parametrize("classes", ["ab", "cd"])
+def test_features_of_two_places_are_not_mixed(classes: str, tmp_path: Path) -> None:
+    """Beside `train` and `test` of all classes, those of a domain may be of another backbone, and nothing tells."""
+    for split in ("train", "test"):
+        features_of(tmp_path / "mine", split, "abef", 3)
+        features_of(tmp_path / "mine/known", split, classes, 3)
+    levels = {"l1": ("a", "b", *classes)}
+    with pytest.raises(UserError, match=r"known"):
+        regroup(tmp_path / "mine", "yours", levels, tmp_path / "out")
+    with pytest.raises(UserError, match=r"known"):
+        regrouped_pairs(tmp_path / "mine", "yours", levels, tmp_path / "out")
+    # Features that are not used do not matter.
+    assert regroup(tmp_path / "mine", "yours", {"l1": ("e", "f")}, tmp_path / "out")
+
+
+def test_a_class_with_features_of_other_images_is_refused(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        for domain, ids in (("l1", "one"), ("l2", "one"), ("l3", "other")):
+            features_of(tmp_path / f"mine/{domain}", split, f"a{domain[1]}", 3, backbone="b", ids=ids + split)
+    with pytest.raises(UserError, match="^a: .*l1.*l3"):
+        regroup(tmp_path / "mine", "b", {"l1": ("a", "1", "2")}, tmp_path / "out")
+    (tmp_path / "mine/l3").rename(tmp_path / "l3")
+    [(train, _)] = regroup(tmp_path / "mine", "b", {"l1": ("a", "1", "2")}, tmp_path / "out").values()
+    assert len(read_features(train.path)) == 9
+
+
+def test_an_image_for_training_and_validation_is_refused(tmp_path: Path) -> None:
+    for split, ids in (("train", "same"), ("val", "same"), ("test", "other")):
+        features_of(tmp_path / "mine", split, "ab", 3, ids=ids)
+    with pytest.raises(UserError, match=r"val.npz.*train.npz.*a/same0.jpg"):
+        regroup(tmp_path / "mine", "yours", {"l1": ("a", "b")}, tmp_path / "out")
+
+
+def test_features_of_other_dimensions_are_refused(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        features_of(tmp_path / "mine/x", split, "ab", 3)
+        features_of(tmp_path / "mine/y", split, "cd", 3, width=4)
+    with pytest.raises(UserError, match="4 dimensions"):
+        regroup(tmp_path / "mine", "yours", {"l1": ("a", "c")}, tmp_path / "out")
+
+
+def test_a_domain_of_one_class_is_refused(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        features_of(tmp_path / "mine", split, "abc", 3)
+    with pytest.raises(UserError, match="l2"):
+        regrouped_pairs(tmp_path / "mine", "yours", {"l1": ("a", "b"), "l2": ("c",)}, tmp_path / "out")
+
+
+def test_features_that_exist_are_planned_by_their_content(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        features_of(tmp_path / "mine", split, "abcd", 3)
+    levels = {"l1": ("a", "b"), "l2": ("c", "d")}
+    regroup(tmp_path / "mine", "yours", {"l1": levels["l1"]}, tmp_path / "out")
+    first, second = regrouped_pairs(tmp_path / "mine", "yours", levels, tmp_path / "out")
+    assert (bool(first.train), bool(first.test), second.train, second.test) == (True, True, "", "")

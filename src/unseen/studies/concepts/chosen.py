@@ -119,7 +119,7 @@ def own_levels(description: ConceptDescription, tell: Callable[[str], None]) -> 
 
 def _levels_of_features(description: ConceptDescription, features: Path, tell: Callable[[str], None]) -> ChosenLevels:
     """The levels or domains of the user's own classes, whose features exist already."""
-    from unseen.studies.concepts.regroup import class_counts
+    from unseen.studies.concepts.named_features import class_counts
 
     unused = [key for key in SPLITTING if getattr(description.file, key) != getattr(ConceptFile(), key)]
     if unused:

@@ -20,6 +20,7 @@ from unseen.features.readers import SUFFIXES, read_features
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
 from unseen.images.domains import DomainImages
+from unseen.images.own.description import FOLDERS
 from unseen.images.releases import WNID
 from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.means import ALONE, Means
@@ -27,6 +28,7 @@ from unseen.studies.features import about_finished
 from unseen.studies.probing import FeaturePair, pair_from_features
 
 SIDES = ("train", "test")
+VALIDATION = "val"
 OWN = "yours"
 ALIKE = ("backbone", "precision", "fast", "exif", "decode", "revision")
 """Settings that all features of a backbone must share: a part of those listed by `Settings.decides`."""
@@ -135,6 +137,10 @@ def feature_pairs(
         read = [read_for_planning(side.path, tell) for side in (train, test)]
         sides = align(read[0], read[1], f"{train.path} and {test.path}")
         _of_domain(sides[0], concepts.get(domain, ()), domain, train.path)
+        if len(sides[0].classes) < 2:
+            raise UserError(
+                f"{train.path}: {domain} has a single class ({sides[0].classes[0]}); a classifier needs two"
+            )
         pair = pair_from_features(backbone, domain, *sides, (train.path, test.path))
         if pairs and pair.dimension != pairs[0].dimension:
             lengths = f"{pair.dimension} dimensions, those of {pairs[0].domain} {pairs[0].dimension}"
@@ -171,16 +177,19 @@ def class_names(places: Mapping[str, tuple[Place, Place]]) -> dict[str, tuple[st
     return {domain: tuple(sorted(read_for_planning(train.path).classes)) for domain, (train, _) in places.items()}
 
 
-def own_features(folder: Path) -> tuple[Place, Place] | None:
-    """The user's own features in a folder, named `train` and `test`, as stores or as files."""
-    train, test = (_own(folder, split) for split in SIDES)
-    return (train, test) if train and test else None
+def own_features(folder: Path) -> list[tuple[str, Place]]:
+    """The splits of the user's own features in a folder, as stores or as files; none without `train` and `test`."""
+    names = {"train": ("train",), VALIDATION: FOLDERS[VALIDATION], "test": ("test",)}
+    found = [(split, place) for split, words in names.items() for word in words if (place := _own(folder, word))]
+    return found if {*SIDES} <= {split for split, _ in found} else []
 
 
 def _in_domain(folder: Path, backbones: Collection[str]) -> dict[str, tuple[Place, Place]]:
-    own = own_features(folder)
+    own = dict(own_features(folder))
     if own:
-        ids = {place.backbone for place in own if place.backbone}
+        _refuse_validation(own.get(VALIDATION))
+        train, test = (own[split] for split in SIDES)
+        ids = {place.backbone for place in (train, test) if place.backbone}
         if len(ids) > 1 or (ids and backbones and ids != set(backbones)):
             wanted = " and ".join(sorted(backbones)) or "one backbone"
             raise UserError(f"{folder}: features of {' and '.join(sorted(ids))}, not of {wanted}")
@@ -188,14 +197,24 @@ def _in_domain(folder: Path, backbones: Collection[str]) -> dict[str, tuple[Plac
             raise UserError(
                 f"{folder}: has features of one backbone, but {' and '.join(sorted(backbones))} are requested"
             )
-        return {next(iter(ids), None) or next(iter(backbones), OWN): own}
+        return {next(iter(ids), None) or next(iter(backbones), OWN): (train, test)}
     stores = stores_in(folder)
     names = list(backbones) or sorted({store.backbone for store in stores if store.backbone})
     if len(names) > 1 and not backbones:
         raise UserError(
             f"{folder}: features of several backbones ({', '.join(names)}); choose one ({option('backbone')})"
         )
+    _refuse_validation(next((store for store in stores if store.split == VALIDATION and store.backbone in names), None))
     return {name: (_one(folder, stores, name, "train"), _one(folder, stores, name, "test")) for name in names or [OWN]}
+
+
+def _refuse_validation(place: Place | None) -> None:
+    """Refuse validation features, which would be left out."""
+    if place is not None:
+        raise UserError(
+            f"{place.path}: validation features, which a concept study has no use for; join them with the training "
+            f"features ({option('regroup', True)}), or remove them"
+        )
 
 
 def _own(folder: Path, split: str) -> Place | None:

@@ -15,8 +15,8 @@ from unseen.studies.concepts.chosen import ChosenLevels
 from unseen.studies.concepts.features import class_names
 from unseen.studies.concepts.images import ImagePlaces, open_domains
 from unseen.studies.concepts.leaderboard import refuse_other_data
+from unseen.studies.concepts.named_features import one_backbone
 from unseen.studies.concepts.plan import Asked
-from unseen.studies.concepts.regroup import one_backbone
 from unseen.studies.concepts.sources import GivenFeatures, ImageFeatures, RegroupedFeatures, Source
 from unseen.studies.concepts.study import own_splits, splits_used, study_jobs, study_run
 from unseen.studies.prepared import prepared_probes
@@ -70,7 +70,7 @@ def request_of_features(
         by_class: regroup the features unless there is a folder for each domain.
         published: as in `ConceptRequest`.
     """
-    if by_class and not all((folder / domain).is_dir() for domain in asked.domains):
+    if by_class and (regroup or not all((folder / domain).is_dir() for domain in asked.domains)):
         regroup, backbones = True, backbones or [one_backbone(folder)]
     if not regroup:
         given = GivenFeatures.below(folder, asked, backbones, watch.tell if watch else None)

@@ -98,7 +98,7 @@ class RegroupedFeatures:
         pairs = [
             pair
             for name in self.backbones
-            for pair in regrouped_pairs(self.folder, name, asked.concepts, most=most, seen=seen)
+            for pair in regrouped_pairs(self.folder, name, asked.concepts, out / FEATURES, most=most, seen=seen)
         ]
         return _plan(asked, pairs, _parts(pairs), out, means)
 
