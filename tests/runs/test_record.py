@@ -213,3 +213,31 @@ def test_merged_runs_say_what_all_say_once_and_name_who_says_the_rest() -> None:
     assert {each.sentence: each.runs for each in merged.told} == {"One.": ("a",), "Two.": ()}
     assert merged.notice == "a: One. Two."
     assert provenance(merged).keys() == {f"{run}: {label}" for run in "ab" for label in provenance(FULL)}
+
+
+LIKE = {"a": 0.2, "b": 0.5, "c": 0.3, "d": None}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        ("b", "a", "ba"),  # levels come by similarity, whichever was run first
+        ("a", "b", "ba"),
+        ("ab", "", "ab"),  # the user's own order stays
+        ("ab", "ab", "ab"),
+        ("ab", "bc", "abc"),
+        ("bca", "d", "bcad"),
+        ("da", "b", "dab"),
+        ("d", "a", "ad"),
+    ],
+)
+def test_domains_stay_in_the_order_of_the_first_run(first: str, then: str, expected: str, tmp_path: Path) -> None:
+    def part(names: str) -> RunData:
+        domains = [Domain(name, name, similarity=LIKE[name]) for name in names]
+        return RunData("t", (), [Domain("seen", "seen", seen=True), *domains], [Backbone("b", "yours")], "b")
+
+    for names in (first, then):
+        extend_run(tmp_path, part(names), ["k"])
+    assert [domain.name for domain in read_record(tmp_path)[0].domains] == ["seen", *expected]
+    merged = merge_runs([("one", part(first)), ("two", part(then))])
+    assert [domain.name for domain in merged.domains] == ["seen", *expected]

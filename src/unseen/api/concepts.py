@@ -92,7 +92,8 @@ def concepts(
             in a file. Names of built-in probes are accepted too.
         metric: Python files with metrics of your own, for probes that return class scores.
         seen: name of the domain of seen concepts, for your own levels.
-        splits: file written by `unseen levels splits` that lists the training and test images.
+        splits: file written by `unseen levels splits` that lists the training and test images; with `features`, those
+            that the features were extracted from.
         variant: "class-balanced" uses 732 training images per concept.
         on_missing: "report" skips concepts with too few images instead of failing.
         regroup: the features are of the same concepts in other levels, and are regrouped into `levels`.
@@ -123,7 +124,7 @@ def concepts(
     from unseen.features.settings import extraction_settings
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
-    from unseen.studies.concepts.chosen import asked_of, choose_levels, known_draw, with_names
+    from unseen.studies.concepts.chosen import asked_of, choose_levels, with_names
     from unseen.studies.concepts.images import ImagePlaces
     from unseen.studies.concepts.request import request_of_features, request_of_images
     from unseen.studies.own_code import chosen_code
@@ -143,11 +144,12 @@ def concepts(
         further, own = chosen_code(probe, metric, watch.tell)
         asked = asked_of(
             chosen, domains=domains, shots=shots, seeds=seeds, protocol=protocol, sequential=sequential,
-            variant=variant, draw=known_draw(features=features is not None, splits=_path(splits)),
-            extended=with_names(extended, further), own=own,
+            variant=variant, extended=with_names(extended, further), own=own,
         )  # fmt: skip
         if features is not None:
-            request = request_of_features(asked, Path(features), names, regroup=regroup, by_class=chosen.by_class)
+            request = request_of_features(
+                asked, Path(features), names, regroup=regroup, by_class=chosen.by_class, splits=_path(splits)
+            )
         else:
             if not names:
                 raise UserError("no backbone was given; name one (backbone=), or give its features (features=)")

@@ -230,7 +230,7 @@ def concepts(
         _refuse_image_options(context)
     elif regroup:
         raise UserError("--regroup needs features: add --features FOLDER")
-    from unseen.studies.concepts.chosen import asked_of, known_draw, with_names
+    from unseen.studies.concepts.chosen import asked_of, with_names
     from unseen.studies.concepts.request import request_of_features, request_of_images
     from unseen.studies.concepts.verify import BACKBONE
     from unseen.studies.own_code import chosen_code
@@ -239,17 +239,17 @@ def concepts(
     check_writable(out)
     means = machine.means(workers, every_gpu=extraction.device is None)
     watch, chosen = CommandWatch(means, share), where.levels(levels, images, features)
-    draw = known_draw(features=features is not None, splits=where.splits)
     further, own = chosen_code(probe or [], metric or [], note)
     asked = asked_of(
         chosen, domains=where.domains, shots=shots, seeds=5 if seeds is None else seeds, protocol=protocol,
-        sequential=sequential, variant=where.variant, draw=draw, extended=with_names(extended, further), own=own,
+        sequential=sequential, variant=where.variant, extended=with_names(extended, further), own=own,
     )  # fmt: skip
     ids = [BACKBONE] if check else backbone or []
     if features is not None:
         request = request_of_features(
-            asked, features, ids, watch, regroup=regroup, by_class=chosen.by_class, published=check
-        )
+            asked, features, ids, watch, regroup=regroup, by_class=chosen.by_class, splits=where.splits,
+            published=check,
+        )  # fmt: skip
     else:
         settings = extraction.settings(means.workers, share)
         loaded = loading.load(ids, preprocessing, settings.device)

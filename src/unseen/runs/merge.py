@@ -52,7 +52,10 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
             merged[label] = merged[label].with_more(part) if label in merged else part.called(label)
             names[backbone.name] = label
         called.append(names)
-    backbones, ordered = [part.backbone for part in merged.values()], in_order(domains.values())
+    backbones, ordered = (
+        [part.backbone for part in merged.values()],
+        in_order(domains.values(), len(runs[0][1].domains)),
+    )
     together = replace(
         runs[0][1],
         title=" and ".join(dict.fromkeys(data.title for _, data in runs)),

@@ -120,7 +120,7 @@ def _together(old: RunData, new: RunData) -> RunData:
         backbones[backbone.name] = with_known(backbone, backbones.get(backbone.name))
     return replace(
         new,
-        domains=in_order(domains.values()),
+        domains=in_order(domains.values(), len(old.domains)),
         backbones=list(backbones.values()),
         baseline=old.baseline,
         told=extended(old.told, new.told, (domain.name for domain in new.domains)),
@@ -286,11 +286,19 @@ def _read_levels(path: Path, changed: int, size: int) -> Levels:
     return Levels.read(path)
 
 
-def in_order(domains: Iterable[Domain]) -> list[Domain]:
-    """The seen domain, then levels by decreasing similarity, then the others in their order."""
-    return sorted(
-        domains, key=lambda domain: (not domain.seen, -domain.similarity if domain.similarity is not None else 1)
-    )
+def in_order(domains: Iterable[Domain], first: int) -> list[Domain]:
+    """The seen domain, then levels by decreasing similarity, then the others in their order.
+
+    Args:
+        first: number of domains, at the start, that are in the order of the first run. If this is another order, as for
+            domains that the user named, it is kept, and the other domains follow.
+    """
+    given = list(domains)
+    by_similarity = sorted(given, key=lambda each: -each.similarity if each.similarity is not None else 1)
+    kept = [each.name for each in given[:first] if not each.seen]
+    if [each.name for each in by_similarity if each.name in kept] != kept:
+        by_similarity = [*given[:first], *(each for each in by_similarity if each not in given[:first])]
+    return sorted(by_similarity, key=lambda each: not each.seen)
 
 
 def sorted_scores(scores: Iterable[Score], backbones: Sequence[Backbone], domains: Sequence[Domain]) -> list[Score]:

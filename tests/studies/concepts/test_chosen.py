@@ -12,7 +12,6 @@ from unseen.studies.concepts.chosen import (
     choose_levels,
     chosen_domains,
     chosen_probes,
-    known_draw,
     seed_count,
 )
 from unseen.studies.probing import SHOTS
@@ -81,9 +80,3 @@ def test_what_is_asked_is_checked() -> None:
         with pytest.raises(UserError):
             asked_of(chosen, **wrong)  # type: ignore[arg-type]
     assert seed_count(999) == 999
-
-
-def test_whose_draw_the_images_are() -> None:
-    assert known_draw(features=False, splits=None) == "ours"
-    assert known_draw(features=True, splits=None) == "unknown"
-    assert known_draw(features=True, splits=Path("splits.npz")) == "given"

@@ -14,12 +14,14 @@ from unseen.api.run import Run
 from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.features.settings import Settings
+from unseen.images.splits import Splits
+from unseen.runs.means import ALONE
 from unseen.runs.record import RUN, read_run
 from unseen.studies.concepts.chosen import ChosenLevels, asked_of, choose_levels
 from unseen.studies.concepts.images import ImagePlaces, open_domains, sources_of_tests
 from unseen.studies.concepts.request import ConceptRequest, request_of_features, request_of_images
 from unseen.studies.concepts.study import as_published
-from unseen.studies.study import Plan, plan_study, run_study
+from unseen.studies.study import Plan, Silent, plan_study, run_study
 
 Unseen = Callable[..., tuple[int, str, str]]
 QUICK = {"protocol": "cog-v2-short", "shots": "all", "seeds": 1}
@@ -35,7 +37,7 @@ def images_of(tiny: TinyImageNet) -> ImagePlaces:
 
 
 def of_images(tiny: TinyImageNet, chosen: ChosenLevels, **more: object) -> ConceptRequest:
-    asked = asked_of(chosen, draw="given", **QUICK | more)  # type: ignore[arg-type]
+    asked = asked_of(chosen, **QUICK | more)  # type: ignore[arg-type]
     backbones = [as_published(load_backbone(tiny.backbone))]
     return request_of_images(asked, chosen, images_of(tiny), backbones, Settings(workers=0))
 
@@ -104,6 +106,28 @@ def test_a_plan_of_regrouped_features_is_what_they_become(tiny: TinyImageNet, ma
     }
     with pytest.raises(UserError, match="backbone="):
         request_of_features(asked, made / "features", regroup=True)
+
+
+def test_splits_of_features_are_read(tiny: TinyImageNet, made: Path, tmp_path: Path) -> None:
+    asked = asked_of(choose_levels(tiny.levels), **QUICK)  # type: ignore[arg-type]
+    splits = Splits.read(tiny.splits)
+    replace(splits, rule=None).write(tmp_path / "theirs.npz")
+    for file, draw in ((None, "unknown"), (tiny.splits, "ours"), (tmp_path / "theirs.npz", "given")):
+        request = request_of_features(asked, made / "features", splits=file)
+        assert request.asked.draw == draw
+        data = request.prepare(tmp_path / "run", ALONE, Silent()).run
+        assert (data.splits and data.splits.hash) == (file and splits.content_hash)
+    replace(splits, classes=dict([*splits.classes.items()][:2])).write(tmp_path / "fewer.npz")
+    (tmp_path / "damaged.npz").write_bytes(tiny.splits.read_bytes()[:100])
+    for wrong in ("missing.npz", "damaged.npz", "fewer.npz"):
+        with pytest.raises(UserError, match=wrong):
+            request_of_features(asked, made / "features", splits=tmp_path / wrong)
+    for regroup in (True, False):
+        with pytest.raises(UserError, match="leave out splits"):
+            request_of_features(
+                replace(asked, variant="class-balanced"), made / "features", [tiny.backbone], regroup=regroup,
+                splits=tiny.splits,
+            )  # fmt: skip
 
 
 def test_domains_and_where_their_images_are(tiny: TinyImageNet) -> None:

@@ -14,7 +14,6 @@ from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.measures import all_measures
 from unseen.ontology.reranking import reranked
 from unseen.ontology.wordnet import wordnet
-from unseen.papers.comparability import Draw
 from unseen.probes.by_name import feature_probes
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.protocol import protocol_named
@@ -200,7 +199,6 @@ def asked_of(
     protocol: str = "cog-v2",
     sequential: bool = False,
     variant: str = PLAIN,
-    draw: Draw = "unknown",
     extended: Names = None,
     own: OwnCode = NO_CODE,
 ) -> Asked:
@@ -222,20 +220,8 @@ def asked_of(
         shots=SHOTS if shots is None else shots_in_python(shots),
         seeds=seed_count(seeds),
         variant=variant,
-        draw=draw,
         extended=chosen_probes(extended),
         own=own,
         seen=chosen.seen_domain,
         numbers=chosen.numbers,
     )
-
-
-def known_draw(*, features: bool, splits: Path | None) -> Draw:
-    """Who chose the images of the levels; unknown for existing features.
-
-    Args:
-        features: whether the study uses existing features.
-    """
-    if splits is not None:
-        return "given"
-    return "unknown" if features else "ours"

@@ -66,7 +66,14 @@ class GivenFeatures:
     found: Found
 
     @classmethod
-    def below(cls, folder: Path, asked: Asked, backbones: Sequence[str], tell: Tell | None = None) -> "GivenFeatures":
+    def below(
+        cls,
+        folder: Path,
+        asked: Asked,
+        backbones: Sequence[str],
+        splits: SplitsUsed | None = None,
+        tell: Tell | None = None,
+    ) -> "GivenFeatures":
         """The features of the domains of a study in the domain folders of a folder."""
         if split_rule(asked.variant) != COG:
             raise UserError(
@@ -74,11 +81,11 @@ class GivenFeatures:
                 f"({option('regroup', True)})"
             )
         places = find_features(folder, asked.domains, backbones)
-        return cls(Found(places, all_pairs(places, asked, tell)))
+        return cls(Found(places, all_pairs(places, asked, tell), splits=splits))
 
     def plan(self, asked: Asked, out: Path, means: Means) -> Plan:
         places, pairs = self.found.places, self.found.pairs
-        refuse_other_run(out, study_run(asked, pairs, places).setup)
+        refuse_other_run(out, study_run(asked, pairs, places, splits=self.found.splits).setup)
         return _plan(asked, pairs, _parts(pairs), out, means)
 
     def features(self, asked: Asked, out: Path, watch: Watch, means: Means = ALONE) -> Found:
@@ -87,13 +94,18 @@ class GivenFeatures:
 
 @dataclass(frozen=True)
 class RegroupedFeatures:
-    """Features of the same concepts in other levels, which are regrouped."""
+    """Features of the same concepts in other levels, which are regrouped.
+
+    Attributes:
+        splits: the splits of the images that the features were extracted from, if known.
+    """
 
     folder: Path
     backbones: Sequence[str]
+    splits: SplitsUsed | None = None
 
     def plan(self, asked: Asked, out: Path, means: Means) -> Plan:
-        refuse_other_run(out, study_setup(asked, {}))
+        refuse_other_run(out, study_setup(asked, {}, self._drawn(asked)))
         most, seen = _most(asked), asked.seen
         pairs = [
             pair
@@ -108,8 +120,11 @@ class RegroupedFeatures:
             name: regroup(self.folder, name, asked.concepts, out / FEATURES, most=most, seen=seen)
             for name in self.backbones
         }
-        splits = None if most is None else SplitsUsed(max_train=most)
-        return Found(places, all_pairs(places, asked), splits=splits)
+        return Found(places, all_pairs(places, asked), splits=self._drawn(asked))
+
+    def _drawn(self, asked: Asked) -> SplitsUsed | None:
+        most = _most(asked)
+        return self.splits if most is None else SplitsUsed(max_train=most)
 
 
 @dataclass(frozen=True, eq=False)
