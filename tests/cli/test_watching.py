@@ -1,5 +1,7 @@
 """What commands print of a plan, and of how far they are."""
 
+from dataclasses import replace
+
 import pytest
 
 from unseen.cli import watching
@@ -7,6 +9,7 @@ from unseen.cli.watching import CommandWatch
 from unseen.features.progress import Progress
 from unseen.runs.means import Means
 from unseen.runs.notices import told
+from unseen.runs.parts import Load
 from unseen.studies.study import Plan
 
 
@@ -49,14 +52,24 @@ def test_jobs_to_do_are_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_part_tells_its_share(capsys: pytest.CaptureFixture[str]) -> None:
+    def plan(left: int) -> Plan:
+        jobs = [Load("a", 1.0, number < left) for number in range(6)] + [Load("b", 2.0, left > 6)] * 2
+        jobs = [replace(job) for job in jobs]
+        return Plan("x", [{"domain": "l1"}], 8, sum(job.left for job in jobs), probing=30, free=1000, loads=jobs)
+
+    said = []
+    for number in (1, 2, 3):
+        CommandWatch(Means(2), (number, 3)).planned(plan(8))
+        out = capsys.readouterr().out
+        assert "8 of 8 to do, about 30" in out
+        assert "complete" not in out
+        said.append(out.splitlines()[-2].partition(": ")[2])
+    assert said == ["3 of the 8 jobs, about 9.0 s.", "3 of the 8 jobs, about 9.0 s.", "2 of the 8 jobs, about 12 s."]
     watch = CommandWatch(Means(2), (2, 3))
-    watch.planned(Plan("x", [{"domain": "l1"}], 80, 80, probing=30, free=1000))
-    out = capsys.readouterr().out
-    assert "80 of 80 to do, about 30" in out
-    assert "part 2 of 3: about 27 of the 80 jobs, about 10 s." in out
-    assert "complete" not in out
-    watch.planned(Plan("x", [{"domain": "l1"}], 80, 5, probing=3))
-    assert "part 2 of 3: about 27 of the 80 jobs." in capsys.readouterr().out
+    watch.planned(plan(3))
+    assert "part 2 of 3: 3 of the 8 jobs, 1 of them to do, about 10 s." in capsys.readouterr().out
+    watch.planned(plan(0))
+    assert "part 2 of 3: 3 of the 8 jobs, 0 of them to do." in capsys.readouterr().out
     watch.started(27, 27, 10.0)
     assert "27 of 27 jobs of part 2 of 3 to do" in capsys.readouterr().err
 

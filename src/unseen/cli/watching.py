@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from math import ceil, isnan
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -102,11 +102,10 @@ def show_plan(plan: "Plan", means: Means, part: "Part" = (1, 1)) -> None:
     takes += [_memory(plan.memory, 1 if plan.alone else means.workers)] if plan.memory else []
     console().print(f"Jobs: {how}{', '.join([f'{plan.jobs_left:,} of {plan.jobs:,} to do', *takes])}.")
     if parts > 1:
-        # Which of the missing jobs are its own is known only when the features are.
-        estimate = f", about {duration(plan.probing / parts)}" if plan.jobs_left == plan.jobs else ""
-        console().print(
-            f"This command does {of}: about {ceil(plan.jobs / parts):,} of the {plan.jobs:,} jobs{estimate}."
-        )
+        share = plan.share(part)
+        todo = f", {share.jobs_left:,} of them to do" if share.jobs_left < share.jobs else ""
+        estimate = f", about {duration(share.seconds)}" if share.jobs_left else ""
+        console().print(f"This command does {of}: {share.jobs:,} of the {plan.jobs:,} jobs{todo}{estimate}.")
     console().print()
     for notice in plan.notices:
         note(notice.sentence)

@@ -21,6 +21,19 @@ WHOLE: Part = (1, 1)
 
 
 @dataclass(frozen=True)
+class Load:
+    """A planned job, as far as it decides which part of a job array runs it; see `own_jobs`.
+
+    Attributes:
+        left: whether the job has no result yet.
+    """
+
+    shared: Hashable
+    cost: float
+    left: bool
+
+
+@dataclass(frozen=True)
 class _Share(Generic[J]):
     """Jobs on the same features."""
 
@@ -76,3 +89,19 @@ def own_jobs(
         shares += [_Share(piece, sum(map(cost, piece))) for piece in deal(group, cost, pieces)]
     own = {id(job) for share in deal(shares, lambda share: share.cost, parts)[number - 1] for job in share.jobs}
     return [job for job in jobs if id(job) in own]
+
+
+def loads(
+    jobs: Sequence[J],
+    left: Sequence[J],
+    cost: Callable[[J], float] = even,
+    shared: Callable[[J], Hashable] = same_features,
+) -> list[Load]:
+    """The load of each job.
+
+    Args:
+        left: the jobs without a result, out of `jobs`.
+        cost, shared: as in `own_jobs`.
+    """
+    todo = {id(job) for job in left}
+    return [Load(shared(job), cost(job), id(job) in todo) for job in jobs]

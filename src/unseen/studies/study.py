@@ -22,7 +22,7 @@ from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice
-from unseen.runs.parts import WHOLE, Part, own_jobs, same_features
+from unseen.runs.parts import WHOLE, Load, Part, own_jobs, same_features
 from unseen.runs.record import MEASURED, RUN, extend_run, read_record, read_run, with_scores, write_run
 from unseen.runs.results import RESULTS, missing, read_all
 from unseen.runs.scores import result_scores
@@ -39,6 +39,20 @@ Unit = Literal["bytes", "share"]
 
 
 @dataclass(frozen=True)
+class Share:
+    """The work of one part of a job array.
+
+    Attributes:
+        jobs, jobs_left: number of its jobs, and of those without a result.
+        seconds: estimated seconds for the latter.
+    """
+
+    jobs: int
+    jobs_left: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Plan:
     """The work of a study, with estimates of time, disk space and memory.
 
@@ -52,6 +66,8 @@ class Plan:
         disk, free: bytes still to be written, and bytes free on the disk; 0 if nothing is extracted.
         memory: bytes needed for the largest part; 0 if not estimated.
         alone: whether jobs run one after another, in one process.
+        extracting: whether the jobs extract the features themselves, so that a part of them extracts only its own.
+        loads: what decides which part of a job array runs each job.
         notices: requested work that cannot be done.
     """
 
@@ -67,7 +83,16 @@ class Plan:
     free: int = 0
     memory: int = 0
     alone: bool = False
+    extracting: bool = False
+    loads: Sequence[Load] = ()
     notices: Sequence[Notice] = ()
+
+    def share(self, part: Part) -> Share:
+        """The work of a part of a job array: (2, 4) for the second of four."""
+        own = own_jobs(self.loads, part, lambda load: load.cost, lambda load: load.shared)
+        left, all_left = ([load.cost for load in of if load.left] for of in (own, self.loads))
+        seconds = self.probing + (self.extraction if self.extracting else 0.0)
+        return Share(len(own), len(left), seconds * sum(left) / sum(all_left) if sum(all_left) else 0.0)
 
     def to_frame(self) -> "pd.DataFrame":
         """One row per part."""

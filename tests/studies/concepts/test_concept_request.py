@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from part_shares import planned_and_prepared
 
 import unseen as api
 from tiny_imagenet import LEVELS, TEST, TRAIN, TinyImageNet, make_tiny_imagenet
@@ -106,6 +107,17 @@ def test_a_plan_of_regrouped_features_is_what_they_become(tiny: TinyImageNet, ma
     }
     with pytest.raises(UserError, match="backbone="):
         request_of_features(asked, made / "features", regroup=True)
+
+
+def test_a_part_is_planned_as_it_is_done(tiny: TinyImageNet, made: Path, tmp_path: Path) -> None:
+    more = {"shots": "1,2,all", "seeds": 3, "domains": "l1,l2"}
+    planned, done = planned_and_prepared(of_images(tiny, choose_levels(tiny.levels), **more), tmp_path / "a", 4)
+    assert planned == done
+    assert sum(planned) == 18
+    asked = asked_of(choose_levels(tiny.levels), **QUICK | more)  # type: ignore[arg-type]
+    request = request_of_features(asked, made / "features", [tiny.backbone], regroup=True)
+    planned, again = planned_and_prepared(request, tmp_path / "b", 4)
+    assert planned == again == done
 
 
 def test_splits_of_features_are_read(tiny: TinyImageNet, made: Path, tmp_path: Path) -> None:

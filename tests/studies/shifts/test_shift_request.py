@@ -5,16 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from part_shares import planned_and_prepared
 from shift_places import SETTINGS, StopAt, StoppedError, Telling, evaluate, make_sets, opened, seeded, table
 from shift_runs import write_shift_run
 
 from unseen.errors import UserError
-from unseen.runs.means import Means
+from unseen.runs.means import ALONE, Means
+from unseen.runs.parts import own_jobs
 from unseen.runs.record import read_record, read_run
 from unseen.studies.shifts.plans import ModelPlan
 from unseen.studies.shifts.predictions import read_predictions
 from unseen.studies.shifts.request import ShiftRequest
-from unseen.studies.study import plan_study, run_study
+from unseen.studies.study import Silent, plan_study, run_study
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,16 @@ def written(folder: Path) -> dict[str, int]:
     """When each file was written last."""
     files = [file for file in folder.rglob("*") if file.is_file() and file.name != ".lock"]
     return {str(file.relative_to(folder)): file.stat().st_mtime_ns for file in files}
+
+
+def test_a_part_is_planned_as_it_is_done(root: Path, tmp_path: Path, models: list[ModelPlan]) -> None:
+    request = ShiftRequest(models, opened(root, "val", "imagenet-r"), SETTINGS)
+    planned, done = planned_and_prepared(request, tmp_path, 2)
+    assert planned == done == [2, 2]
+    found, plan = request.prepare(tmp_path, ALONE, Silent()), plan_study(request, tmp_path)
+    seconds = [found.seconds(own_jobs(found.jobs, (n, 2), shared=found.shared), tmp_path, ALONE) for n in (1, 2)]
+    assert sum(seconds) == pytest.approx(plan.extraction + plan.probing)  # not all of it in each part
+    assert min(seconds) > 0
 
 
 def test_devices_find_what_one_process_finds(

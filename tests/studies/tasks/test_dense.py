@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from part_shares import planned_and_prepared
 from PIL import ExifTags, Image
 
 from unseen.backbones.load import load_backbone
@@ -25,7 +26,7 @@ from unseen.runs.data import RunData
 from unseen.runs.job import job_key
 from unseen.runs.means import ALONE, Means
 from unseen.runs.record import read_results, read_run
-from unseen.studies.study import Silent, plan_study, run_study
+from unseen.studies.study import Share, Silent, plan_study, run_study
 from unseen.studies.tasks import dense_estimate
 from unseen.studies.tasks.dense import DenseRequest
 from unseen.studies.tasks.dense_estimate import peak_memory
@@ -53,6 +54,7 @@ def test_a_run_is_planned_done_once_and_extended(tmp_path: Path) -> None:
     first = request("scenes-seen")
     plan = plan_study(first, tmp_path)
     assert (plan.jobs, plan.jobs_left) == (2, 2)
+    assert plan.share((1, 1)) == Share(2, 2, pytest.approx(plan.probing))
     assert plan.parts[0]["patches"] == "14 × 14"
     assert plan.disk > 0
     data = run_study(first, tmp_path)
@@ -129,6 +131,13 @@ def test_a_plan_knows_the_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(dense_estimate, "free_bytes", lambda _: 1 << 28)
     with pytest.raises(UserError, match="GPU memory"):
         peak_memory(jobs, "ade20k", size, "cuda")
+
+
+def test_a_part_is_planned_as_it_is_done(tmp_path: Path) -> None:
+    asked = request("scenes-seen", "scenes-unseen", backbones=("supervised", "simclr"))
+    planned, done = planned_and_prepared(asked, tmp_path, 3)
+    assert planned == done
+    assert sum(done) == 8
 
 
 def test_parts_and_devices_probe_what_one_process_probes(tmp_path: Path, two_devices: Means) -> None:

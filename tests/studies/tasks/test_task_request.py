@@ -6,9 +6,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from part_shares import planned_and_prepared
 
+from unseen.backbones.load import load_backbone
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
+from unseen.features.settings import Settings
 from unseen.images.datasets.registry import DATASETS
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.means import Means
@@ -17,7 +20,7 @@ from unseen.studies.tasks import plan as task_plan
 from unseen.studies.tasks.features import Found, TaskFeatures
 from unseen.studies.tasks.kinds import kind_of
 from unseen.studies.tasks.kinds.classification import KIND
-from unseen.studies.tasks.request import TaskRequest, tell_fits, top1_shares
+from unseen.studies.tasks.request import TaskRequest, request_of_images, tell_fits, top1_shares
 
 
 def test_a_kind_decides_jobs_and_what_they_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +44,14 @@ def test_a_kind_decides_jobs_and_what_they_take(tmp_path: Path, monkeypatch: pyt
 def test_the_plan_counts_the_splits_that_exist(tmp_path: Path) -> None:
     [part] = plan_study(TaskRequest(Found([_digits()], [])), tmp_path).parts
     assert list(part) == ["data set", "backbone", "classes", "train", "val", "test", "metric", "extracted"]
+
+
+def test_a_part_is_planned_as_it_is_done(tmp_path: Path) -> None:
+    backbones = [load_backbone(f"demo:{name}") for name in ("supervised", "simclr", "untrained")]
+    request = request_of_images(["digits"], None, lambda: backbones, Settings(workers=0), ERICSSON_2021, limit=8)
+    planned, done = planned_and_prepared(request, tmp_path, 2)
+    assert planned == done
+    assert sum(done) == 6
 
 
 def test_a_data_set_names_its_kind() -> None:

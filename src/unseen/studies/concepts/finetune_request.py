@@ -29,6 +29,7 @@ from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
+from unseen.runs.parts import loads
 from unseen.runs.record import LEVELS, read_record, refuse_other_run, with_protocols
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.sent_backbone import SentBackbone, sent_backbones
@@ -112,7 +113,12 @@ class FinetuneRequest:
             for each in self.trainings
         ]
         return Plan(
-            "Fine-tuning", parts, len(self.jobs), len(left), probing=self.seconds(self.jobs, out / RESULTS, means)
+            "Fine-tuning",
+            parts,
+            len(self.jobs),
+            len(left),
+            probing=self.seconds(self.jobs, out / RESULTS, means),
+            loads=loads(self.jobs, left),
         )
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[FinetuneJob]:

@@ -18,6 +18,7 @@ from unseen.images.splits import COG
 from unseen.runs.extraction import refuse_unfinished
 from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice
+from unseen.runs.parts import loads
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import ImagesUsed, SplitsUsed
@@ -27,7 +28,7 @@ from unseen.studies.concepts.regroup import regroup, regrouped_pairs
 from unseen.studies.concepts.study import STUDY, image_notices, images_used, study_jobs, study_run, study_setup
 from unseen.studies.concepts.variants import PLAIN, split_rule
 from unseen.studies.features import FEATURES, damaged_images, read_about
-from unseen.studies.probing import FeaturePair, estimate, plan, skipped_shots
+from unseen.studies.probing import FeaturePair, estimate, job_cost, plan, skipped_shots
 from unseen.studies.study import Cell, Plan, Silent, Unit, Watch
 from unseen.words import counted
 
@@ -221,19 +222,20 @@ def _plan(
     free: int = 0,
 ) -> Plan:
     jobs, results = study_jobs(asked, pairs), out / RESULTS
-    left = len(missing(jobs, results))
+    todo = missing(jobs, results)
     return Plan(
         title=f"Concept generalization, levels {asked.levels.name}",
         parts=parts,
         jobs=len(jobs),
-        jobs_left=left,
+        jobs_left=len(todo),
         units=units or {},
         counting=jobs_text(asked, pairs),
         extraction=extraction,
         probing=estimate(jobs, pairs, results, means),
         disk=disk,
         free=free,
-        memory=probing_memory(pairs, asked.protocol, extended=asked.extended, own=asked.own.probes) if left else 0,
+        memory=probing_memory(pairs, asked.protocol, extended=asked.extended, own=asked.own.probes) if todo else 0,
+        loads=loads(jobs, todo, job_cost(pairs)),
         notices=skipped_shots(asked.shots, pairs),
     )
 

@@ -21,6 +21,7 @@ from unseen.runs.lock import folder_lock
 from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
 from unseen.runs.notices import left_out
+from unseen.runs.parts import loads
 from unseen.runs.record import RUN, read_record, refuse_other_run, write_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import FeatureKey, ImagesUsed, Setup
@@ -81,6 +82,7 @@ class ShiftRequest:
         if not jobs:
             raise UserError(_nothing_scored(found.passed_over))
         parts = [(model, part) for model in found.models for part in model.parts]
+        todo = missing(jobs, out / RESULTS)
         return Plan(
             title=TITLE,
             parts=[
@@ -91,13 +93,15 @@ class ShiftRequest:
                 for model, part in parts
             ],
             jobs=len(jobs),
-            jobs_left=len(missing(jobs, out / RESULTS)),
+            jobs_left=len(todo),
             units={"disk": "bytes"},
             counting=f"{counted(len(found.models), 'model')} on {counted(len(self.columns), 'column')}",
             extraction=sum(part.seconds for _, part in parts) / means.places,
             probing=sum(part.scoring for _, part in parts) / means.places,
             disk=sum(part.bytes for _, part in parts),
             free=free_disk(out),
+            extracting=True,
+            loads=loads(jobs, todo, shared=_model),
             notices=[left_out(name, f"{name} is passed over: {why}") for name, why in found.passed_over.items()],
         )  # fmt: skip
 
@@ -123,11 +127,9 @@ class ShiftRequest:
             run=self._run(out, found),
             jobs=found.jobs,
             work=run,
-            seconds=lambda _, __, means: (
-                sum(part.seconds + part.scoring for model in found.models for part in model.parts) / means.places
-            ),
+            seconds=lambda jobs, _, means: _seconds(found, jobs) / means.places,
             write_beside=lambda folder: write_tables(folder, watch),
-            shared=lambda job: job.backbone,
+            shared=_model,
         )
 
     def refuse_passed_over(self, out: Path) -> None:
@@ -202,6 +204,16 @@ def open_sets(
         raise UserError(f"{root}: contains no test set; unseen ls shift-sets shows the expected folders")
     published = [open_set(each, root, partial=partial) for each in chosen if root is not None]
     return [*published, *(open_own(place, partial=partial) for place in own)]
+
+
+def _model(job: ShiftJob) -> str:
+    return job.backbone
+
+
+def _seconds(found: Survey, jobs: Sequence[ShiftJob]) -> float:
+    """Estimated seconds of the missing work on the test sets of some jobs."""
+    parts = [part for model in found.models for part in model.parts if not {*jobs}.isdisjoint(part.jobs)]
+    return sum(part.seconds + part.scoring for part in parts)
 
 
 def _backbone(model: Surveyed, group: str) -> Backbone:

@@ -28,7 +28,7 @@ from unseen.runs.executors.grouped import run_groups
 from unseen.runs.extraction import Pass, extract_passes, refuse_unfinished
 from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice
-from unseen.runs.parts import WHOLE, Part
+from unseen.runs.parts import WHOLE, Part, loads
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, ProtocolUsed, Setup
@@ -107,9 +107,8 @@ class DenseRequest:
         checked_device(self._extraction)
         self._refuse_nonsense()
         refuse_other_run(out, self._setup())
-        jobs = len(self.datasets) * len(self.backbones) * len(self.probes)
-        done = [job for job in self._planned_jobs(out) if job.train]
-        todo = jobs - len(done) + len(missing(done, out / RESULTS))
+        jobs = self._planned_jobs(out)
+        todo = [job for job in jobs if not job.train] + missing([job for job in jobs if job.train], out / RESULTS)
         parts, notices, seconds, disk = list[dict[str, Cell]](), list[Notice](), 0.0, 0
         planned = set[Path]()
         for data in self.datasets:
@@ -132,15 +131,16 @@ class DenseRequest:
         return Plan(
             TITLE,
             parts,
-            jobs,
-            todo,
+            len(jobs),
+            len(todo),
             units={"extracted": "share", "memory": "bytes"},
             extraction=seconds,
-            probing=self._all_seconds() * todo / max(jobs, 1) / means.places if todo else 0.0,
+            probing=self._all_seconds() * len(todo) / len(jobs) / means.places if todo else 0.0,
             disk=disk,
             free=free_disk(out),
             memory=max(int(part["memory"]) for part in parts),
             alone=True,
+            loads=loads(jobs, todo),
             notices=notices,
         )
 
@@ -200,11 +200,16 @@ class DenseRequest:
         return found
 
     def _planned_jobs(self, out: Path) -> list[PatchJob]:
-        """The jobs on existing features."""
+        """All jobs, in the order in which they are prepared; those on missing features are without their hashes."""
         found = list[PatchJob]()
         for data in self.datasets:
+            name = data.dataset.name
             if not any(map(max, self._missing_images(data, out, WHOLE).values())):
                 found += self._jobs(self._extracted(data, out, None))
+            else:
+                found += [
+                    replace(job, backbone=each.label, domain=name) for each in self.backbones for job in self._kinds
+                ]
         return found
 
     def _stores(self, data: OpenDenseDataset, out: Path, means: Means, watch: Watch) -> list[list[Path]]:

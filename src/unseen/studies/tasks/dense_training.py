@@ -39,6 +39,7 @@ from unseen.runs.executors.grouped import run_groups
 from unseen.runs.job import job_key
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
+from unseen.runs.parts import loads
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.sent_backbone import SentBackbone, sent_backbones
@@ -192,7 +193,10 @@ class DenseTrainingRequest:
                 }
             )
         seconds = self._seconds(left) / means.places
-        return Plan(TITLE, parts, len(self.jobs), len(left), probing=seconds, notices=self._notices())
+        return Plan(
+            TITLE, parts, len(self.jobs), len(left), probing=seconds, loads=loads(self.jobs, left),
+            notices=self._notices(),
+        )  # fmt: skip
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[DenseTrainingJob]:
         """The trainings as jobs."""

@@ -25,6 +25,7 @@ from unseen.runs.lock import shared_use
 from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
 from unseen.runs.notices import left_out, told
+from unseen.runs.parts import loads
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.sent_backbone import sent_backbones
@@ -146,13 +147,16 @@ class FinetuneRequest:
             todo: dict[str, Cell] = {"trainings left": left.trainings, "steps left": left.steps}
             todo["decoded images"] = left.bytes
             parts.append({**named, **images, "metric": each.job.metric, **todo})
+        trainings = self._trainings(out)
+        todo = missing(trainings, out / RESULTS)
         return Plan(
             "Fine-tuning",
             parts,
-            len(self._trainings(out)),
+            len(trainings),
             sum(left.trainings for left in costs),
             units={"decoded images": "bytes"},
-            probing=self._seconds(missing(self._trainings(out), out / RESULTS), means),
+            probing=self._seconds(todo, means),
+            loads=loads(trainings, todo),
             notices=[*self.split.absent, *map(told, filter(None, [self.grid.short, lacking]))],
         )
 

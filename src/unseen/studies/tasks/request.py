@@ -15,6 +15,7 @@ from unseen.runs.extraction import refuse_unfinished
 from unseen.runs.fit_progress import FitProgress
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
+from unseen.runs.parts import loads
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS
 from unseen.runs.task_work import TaskJob
@@ -97,16 +98,18 @@ class TaskRequest:
         counted = [split for split in COUNTED if any(each.rows.get(split) for plan in plans for each in plan.features)]
         features, results = [each for plan in plans for each in plan.features], out / RESULTS
         jobs = task_jobs(features, self.protocol, self.own)
+        todo = without_result(jobs, results)
         return Plan(
             TITLE,
             [_part(each, plan.done, counted) for plan in plans for each in plan.features],
             len(jobs),
-            len(without_result(jobs, results)),
+            len(todo),
             units={"extracted": "share"},
             extraction=sum(plan.seconds for plan in plans),
             probing=probing_seconds(jobs, features, results, means),
             disk=sum(plan.bytes for plan in plans),
             free=free,
+            loads=loads(jobs, todo, partial(job_flops, tasks=features)),
             notices=[*notices, *skipped(features, self.own)],
         )
 

@@ -23,6 +23,7 @@ from unseen.runs.executors import choose_executor
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.job import job_key
 from unseen.runs.means import Means
+from unseen.runs.parts import loads
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.sent_backbone import SentBackbone, sent_backbones
@@ -88,7 +89,9 @@ class ImageRequest:
         todo = missing(self.jobs, out / RESULTS)
         seconds = self._seconds(todo, out) / means.places
         notices = [*self.analysis.notices(), *self.images.absent]
-        return Plan(TITLE, parts, len(self.jobs), len(todo), probing=seconds, notices=notices)
+        return Plan(
+            TITLE, parts, len(self.jobs), len(todo), probing=seconds, loads=loads(self.jobs, todo), notices=notices
+        )
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[ImageJob]:
         """The jobs; see `unseen.studies.study.Request`."""
