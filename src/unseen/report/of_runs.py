@@ -35,6 +35,7 @@ def report(
     *,
     compare: tuple[str, str] | None = None,
     shots: int | str = "all",
+    shifts: str | PathLike[str] | None = None,
     published: bool = False,
     axes: bool = False,
     id: str | Sequence[str] = (),  # noqa: A002  (what the field calls it)
@@ -48,10 +49,11 @@ def report(
 
     Args:
         runs: folders of runs, or runs returned by `unseen.concepts`, `tasks` and `shifts`; may be empty with
-            `published`.
+            `published` or `shifts`.
         out: the HTML file to write.
         compare: names of two backbones to compare on the same test images, with intervals and p-values.
         shots: training images per concept of this comparison: a number, or "all".
+        shifts: make the page across axes with the results of `unseen shifts fit`: the folder, or its `models.csv`.
         published: make the page across axes with the published models.
         axes: make the page across axes even for runs of one study.
         id, ood: only for runs of shifts, the columns for the fit of effective robustness; by default derived from the
@@ -71,18 +73,21 @@ def report(
 
     folders = [Path(run) for run in ([runs] if isinstance(runs, str | PathLike) else runs)]
     page = Path(out)
-    if not folders and not published:
+    if not folders and not published and shifts is None:
         raise UserError("no runs to report on; give the folder of at least one run")
-    if compare is not None and (published or axes or not folders):
-        raise UserError("two backbones are compared within their runs: give the runs, and leave out published and axes")
+    if compare is not None and (published or axes or shifts is not None or not folders):
+        raise UserError(
+            "two backbones are compared within their runs: give the runs, and leave out published, axes and shifts"
+        )
+    pair = None if compare is None else _two_names(compare)
     if compare is None and shots != "all":
         raise UserError("shots is the number of shots of a comparison; give compare too, or leave it out")
     if page.suffix != ".html":
         raise UserError(f"{page}: a page is a file that ends in .html")
     id_sets, ood_sets = ([names] if isinstance(names, str) else list(names) for names in (id, ood))
     found = report_on(
-        folders, published=published, axes=axes, compare=compare, shots=one_number_of_shots(shots), id_sets=id_sets,
-        ood_sets=ood_sets,
+        folders, shifts=None if shifts is None else Path(shifts), published=published, axes=axes, compare=pair,
+        shots=one_number_of_shots(shots), id_sets=id_sets, ood_sets=ood_sets,
     )  # fmt: skip
     write_page(found.page, page)
     if export is not None:
@@ -156,6 +161,14 @@ def page_studies(folders: Sequence[Path]) -> "set[Study]":
         refuse_fit(folder)
     studies = (read_record(folder)[0].study for folder in folders)
     return {"concepts" if study == "probe" else study for study in studies}
+
+
+def _two_names(compare: object) -> tuple[str, str]:
+    """The names of two backbones, as Python gives them; anything else is an error."""
+    match compare:
+        case (str() as first, str() as second) if not isinstance(compare, str):
+            return first, second
+    raise UserError(f"compare is a pair of names of backbones, such as ('a', 'b'), not {compare!r}")
 
 
 def _pair(folders: Sequence[Path], names: tuple[str, str], shots: int | None) -> "PairComparison":

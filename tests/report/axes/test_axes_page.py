@@ -208,7 +208,7 @@ def test_the_correlations_whose_sign_one_backbone_decides_are_counted_among_thos
     )
     across = [pair for pair in axes.pairs if pair.across]
     assert [pair.without_one is None for pair in across] == [True, False]
-    assert re.search("changes the sign of [01] of 1 correlation, of 2, that have enough backbones", findings(axes)[-1])
+    assert re.search(r"changes the sign of [01] of 1 correlation \(1 more ", findings(axes)[-1])
 
 
 def test_exported_tables_say_what_their_columns_hold(page: AxesPage, tmp_path: Path) -> None:
@@ -219,7 +219,8 @@ def test_exported_tables_say_what_their_columns_hold(page: AxesPage, tmp_path: P
         "levels logit",
         "levels rank",
     ]
-    np.testing.assert_allclose(held["levels percent"], 100 * scipy.special.expit(held["levels logit"]))
+    assert held["levels percent"].to_numpy() == pytest.approx(100 * np.array(LEVELS))
+    assert held["levels logit"].to_numpy() == pytest.approx(scipy.special.logit(LEVELS))
     assert [name for name in held.columns if name.startswith("rho")] == ["rho points", "rho rank"]
     assert held["rho points"].dropna().to_numpy() == pytest.approx(100 * np.array(RHO))
     matrix = pd.read_csv(tmp_path / "correlations.csv", index_col="measure")
@@ -227,6 +228,21 @@ def test_exported_tables_say_what_their_columns_hold(page: AxesPage, tmp_path: P
     below, above = np.tril_indices(len(kinds), -1), np.triu_indices(len(kinds), 1)
     assert {*kinds[below]} == {"pearson"}
     assert {*kinds[above]} == {"spearman"}
+
+
+def test_exported_values_give_the_exported_correlations(page: AxesPage, tmp_path: Path) -> None:
+    """Also for errors, of which fewer are better: a share of 0 is 0%, although its logit is that of a clipped one."""
+    errors = dict(zip(NAMES, (0.0, 0.03, 0.02, 0.05, 0.04), strict=True))
+    logits = {name: float(scipy.special.logit(max(share, 1e-4))) for name, share in errors.items()}
+    ece = Measure("tasks", "ece", "Calibration", "", logits, higher_is_better=False, shares=errors)
+    axes = put_together([*page.axes.measures.values(), ece])
+    export_page(axes_page(AxesPage(axes)), tmp_path)
+    held = pd.read_csv(tmp_path / "values.csv", index_col="backbone")
+    assert held["ece percent"].tolist() == pytest.approx([0.0, 3.0, 2.0, 5.0, 4.0], abs=0)
+    matrix = pd.read_csv(tmp_path / "correlations.csv", index_col="measure")
+    r = np.corrcoef(held["levels logit"], held["ece negative logit"])[0, 1]
+    assert matrix.loc["Calibration", "Unseen concepts"] == pytest.approx(r)
+    assert scipy.stats.spearmanr(held["ece negative logit"], -held["ece rank"]).statistic == pytest.approx(1)
 
 
 def test_missing_axes_have_their_titles(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key
 from unseen.runs.notices import told
 from unseen.runs.record import write_run
+from unseen.studies.axes import study
 from unseen.studies.axes.measures import task_measures
 from unseen.studies.axes.page_data import AxesPage
 from unseen.studies.axes.sources import read_shift_scores
@@ -125,6 +126,22 @@ def test_how_sure_few_shots_are_comes_from_their_intervals(page: AxesPage) -> No
     assert drawn.std() == pytest.approx(error, rel=0.05)
     assert page.axes.measures["linear"].draws == {}
     assert page.axes.standings["linear"]["a"].low is None
+
+
+@pytest.mark.parametrize(("linear", "ece", "shift"), [(1.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.712, 0.033, 0.4)])
+def test_a_share_is_shown_as_it_was_measured(tmp_path: Path, linear: float, ece: float, shift: float) -> None:
+    """Also where its logit is not finite; a mean of different logits is shown as the share with this logit."""
+    tasks = write_task_run(tmp_path / "t", ("a",), lambda _, __, setting: ece if "ece" in setting else linear)
+    table = pd.DataFrame({"ood": ["x"], "model": "a", "accuracy": shift, "rho": 0.0, "low": 0.0, "high": 0.0})
+    table.to_csv(tmp_path / "models.csv", index=False)
+    of = study_axes([tasks], tmp_path / "models.csv").axes.measures
+    shown = [of[name].shown("a") for name in ("linear", "ece", "ood")]
+    assert shown == pytest.approx([100 * linear, 100 * ece, 100 * shift], rel=1e-12, abs=0)
+    assert all(np.isfinite(of[name].values["a"]) for name in ("linear", "ece", "ood"))
+    two = write_task_run(tmp_path / "two", ("a",), lambda _, dataset, __: 0.8 if dataset == "dtd" else 0.6)
+    logits = scipy.special.logit([0.8, 0.6])
+    measure = study_axes([two]).axes.measures["linear"]
+    assert measure.shown("a") == pytest.approx(100 * scipy.special.expit(logits.mean()))
 
 
 def test_pairs_say_over_how_many(page: AxesPage) -> None:
@@ -295,7 +312,7 @@ def test_runs_that_cannot_be_used_are_named(tmp_path: Path, everything: tuple[Pa
     with pytest.raises(UserError, match="different protocols"):
         study_axes([everything[1], exact])
     for place in (everything[2], everything[2] / "models.csv"):
-        with pytest.raises(UserError, match="unseen report --shifts"):
+        with pytest.raises(UserError, match="shifts="):
             study_axes([everything[0], place])
 
 
@@ -341,6 +358,15 @@ def test_what_a_run_was_not_asked_for_is_named(tmp_path: Path) -> None:
     page = study_axes([short, write_task_run(tmp_path / "t", ("a",), task_score)])
     assert page.axes.missing() == ["concepts", "shifts"]
     assert any("the run does not include l4, l5" in sentence for sentence in page.notices)
+    assert not any("No data on concepts" in sentence for sentence in page.notices)
+
+
+def test_a_run_without_scores_that_are_compared_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = write_task_run(tmp_path / "named-so", ("a",), task_score)
+    monkeypatch.setattr(study, "own_task_scores", lambda _: [])  # as for a run of saliency
+    notices = study_axes([concept_run(tmp_path / "c"), tasks]).notices
+    assert [sentence for sentence in notices if "named-so" in sentence and sentence.startswith("Tasks are not shown")]
+    assert not any("No data on tasks" in sentence for sentence in notices)
 
 
 def test_a_single_seed_on_other_concepts_has_no_known_uncertainty(tmp_path: Path) -> None:

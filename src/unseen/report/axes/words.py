@@ -28,7 +28,7 @@ def from_seen(measure: Measure, name: str) -> str:
 
 def short_value(measure: Measure, name: str) -> str:
     """The value of a backbone alone, in percent, or in points with its sign."""
-    return (_percent if measure.bounded else _points)(measure.percent(measure.values[name]))
+    return (_percent if measure.bounded else _points)(measure.shown(name))
 
 
 def rank_text(standing: Standing) -> str:
@@ -118,8 +118,9 @@ def _few(known: list[AxisPair]) -> list[str]:
         return []
     tried = [pair.without_one for pair in known if pair.without_one]
     turned = sum(low < 0 < high for low, high in tried)
-    enough = f", of {len(known)}, that have enough backbones for it" if len(tried) < len(known) else ""
-    changed = f"changes the sign of {turned} of {counted(len(tried), 'correlation')}{enough}"
+    rest = len(known) - len(tried)
+    others = f" ({rest} more cannot be checked this way)" if rest else ""
+    changed = f"changes the sign of {turned} of {counted(len(tried), 'correlation')}{others}"
     one = f"; leaving out one backbone {changed}" if tried else ""
     return [
         f"With {most} backbones, intervals are wide{one}. They hold for these backbones, not for models in general."

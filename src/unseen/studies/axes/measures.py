@@ -1,6 +1,7 @@
 """The measures of each axis from the results of its study: accuracy on levels, task scores, effective robustness."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import isclose
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,11 +74,13 @@ def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure
     drawn_seen, drawn_levels = drawn[:, :, 0], drawn[:, :, 1:].mean(axis=2)
     found = [
         _measure(SEEN, "seen", "Seen concepts", "Top-1 accuracy of the linear probe on the concepts trained on",
-                 names, _logit(seen), _by_name(sure.models, _logit(drawn_seen))),
+                 names, _logit(seen), _by_name(sure.models, _logit(drawn_seen)),
+                 shares=dict(zip(names, seen.tolist(), strict=True))),
         _measure(CONCEPTS, "levels", "Unseen concepts",
                  "Top-1 accuracy of the linear probe, mean over levels L1 to L5. Below it is the difference from seen "
                  "concepts in points, which must be read together with the accuracy: at chance there is no drop",
                  names, _logit(levels), _by_name(sure.models, _logit(drawn_levels)),
+                 shares=dict(zip(names, levels.tolist(), strict=True)),
                  from_seen=dict(zip(names, (100 * (levels - seen)).tolist(), strict=True))),
     ]  # fmt: skip
     if published:
@@ -151,9 +154,11 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]
         if not means:
             return None
         about = f"{_about(name, [(name, '')])}."
-        return Measure(TASKS, name, TITLES[name], about, means[0].values, higher_is_better=False)
+        values, shares = means[0].values, _same(means[0].means, means[0].values)
+        return Measure(TASKS, name, TITLES[name], about, values, higher_is_better=False, shares=shares)
     metric = METRICS[cells[next(iter(cells))][shared[0]].metric]
     values = {backbone: float(np.mean([scaled(of[key]) for key in shared])) for backbone, of in cells.items()}
+    means = {backbone: float(np.mean([of[key].value for key in shared])) for backbone, of in cells.items()}
     draws = {}
     for number, (backbone, of) in enumerate(cells.items()):
         error = _error_of_mean([of[key] for key in shared])
@@ -161,7 +166,7 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]
             draws[backbone] = _normal(values[backbone], error, number)
     return Measure(
         TASKS, name, TITLES[name], f"{_about(name, shared)}.", values, higher_is_better=metric.higher_is_better,
-        draws=draws,
+        draws=draws, shares=_same(means, values),
     )  # fmt: skip
 
 
@@ -217,10 +222,11 @@ def shift_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
     if not shared:
         return [], ["Shifts are not shown: the models have no test set in common."] if accuracies else []
     names, of = list(accuracies), ", ".join(shared)
-    accuracy = _logit([[accuracies[name][ood].value for ood in shared] for name in names]).mean(axis=1)
+    each = np.array([[accuracies[name][ood].value for ood in shared] for name in names])
+    means, values = (dict(zip(names, of.mean(axis=1).tolist(), strict=True)) for of in (each, _logit(each)))
     found = [
-        Measure(SHIFTS, "ood", "Under shift", f"Accuracy, mean of logits over shifted test sets: {of}.",
-                dict(zip(names, accuracy.tolist(), strict=True))),
+        Measure(SHIFTS, "ood", "Under shift", f"Accuracy, mean of logits over shifted test sets: {of}.", values,
+                shares=_same(means, values)),
     ]  # fmt: skip
     if robustness:
         rho = np.array([[robustness[name][ood].value for ood in shared] for name in names]).mean(axis=1)
@@ -234,12 +240,17 @@ def shift_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
 
 def _measure(
     axis: str, name: str, title: str, about: str, names: Sequence[str], values: Floats, draws: Mapping[str, Floats], *,
-    bounded: bool = True, from_seen: Mapping[str, float] | None = None,
+    bounded: bool = True, shares: Mapping[str, float] | None = None, from_seen: Mapping[str, float] | None = None,
 ) -> Measure:  # fmt: skip
     return Measure(
         axis, name, title, f"{about}.", dict(zip(names, values.tolist(), strict=True)), bounded=bounded, draws=draws,
-        from_seen=from_seen or {},
+        shares=shares or {}, from_seen=from_seen or {},
     )  # fmt: skip
+
+
+def _same(means: Mapping[str, float], values: Mapping[str, float]) -> dict[str, float]:
+    """The means of shares whose logit is the mean of logits, because there is only one share or all are equal."""
+    return {name: mean for name, mean in means.items() if isclose(float(_logit(mean)), values[name], abs_tol=1e-12)}
 
 
 def _by_name(names: Sequence[str], draws: Floats) -> dict[str, Floats]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.files import read_table
 from unseen.papers.concept_generalization import DOMAINS, SEEN, Accuracies, measured_accuracies
 from unseen.papers.transfer import task_setting
@@ -51,7 +51,9 @@ def refuse_fit(folder: Path) -> None:
     from unseen.runs.record import RUN
 
     if folder.name == MODELS or ((folder / MODELS).is_file() and not (folder / RUN).is_file()):
-        raise UserError(f"{folder}: the output of unseen shifts fit, not a run; use unseen report --shifts {folder}")
+        raise UserError(
+            f"{folder}: the output of unseen shifts fit, not a run; give it as {option('shifts', str(folder))}"
+        )
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[list[Run], list[Run], list[Run]]:

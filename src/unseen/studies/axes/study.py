@@ -42,11 +42,6 @@ LOADED_OTHERWISE = {
     "loaded the weights into torchvision's network, which pads differently: the features differ"
 }
 """For models with the same file in both papers, the differences in how the public code of each uses it."""
-HOW_TO_GET = {
-    "concepts": "a run of unseen concepts",
-    "tasks": "a run of unseen tasks",
-    "shifts": "a run of unseen shifts run, or --shifts with the output of unseen shifts fit",
-}
 
 
 def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published: bool = False) -> AxesPage:
@@ -65,7 +60,8 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
     concepts, tasks, shift_runs = read_runs(folders)
     if shifts is not None and shift_runs:
         raise UserError(
-            f"{shift_runs[0].folder}: a run of shifts was given together with a fit (--shifts); give one of the two"
+            f"{shift_runs[0].folder}: a run of shifts was given together with a fit ({option('shifts')}); give one of "
+            "the two"
         )
     taken = {model.name for model in models}
     own = own_concepts(concepts) if concepts else None
@@ -88,6 +84,9 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
     on_tasks, notes = task_measures(score for score in task_scores if score.backbone in kept)
     on_shifts, more = shift_measures(score for score in shift_scores if score.backbone in kept)
     axes = put_together([*_concepts(accuracies, kept, own is None or own.on_imagenet), *on_tasks, *on_shifts])
+    runs = {CONCEPTS: concepts, TASKS: tasks, SHIFTS: shift_runs}
+    given = {axis: [run.name for run in of] for axis, of in runs.items()}
+    given[SHIFTS] += [] if shifts is None else [str(shifts)]
     notices = [
         *what_runs_say([*concepts, *tasks, *shift_runs], _shown([*concepts, *tasks], taken, axes)),
         *what_task_runs_are_of(tasks),
@@ -98,7 +97,7 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
         *notes,
         *more,
         *untold,
-        *_missing(axes, names),
+        *_missing(axes, names, given, {CONCEPTS: lacking, SHIFTS: untold}),
         *_alone(names, axes),
     ]
     files = {"concept runs": concepts, "task runs": tasks, "shift runs": shift_runs}
@@ -177,13 +176,26 @@ def _shown(runs: Sequence[Run], taken: Collection[str], axes: Axes) -> dict[str,
     return {name: title for name, title in called.items() if title in axes.backbones}
 
 
-def _missing(axes: Axes, names: Mapping[str, Sequence[str]]) -> list[str]:
-    """Sentences about axes that are not on the page: no data, no common measure, or backbones with other names."""
+def _missing(
+    axes: Axes,
+    names: Mapping[str, Sequence[str]],
+    given: Mapping[str, Sequence[str]],
+    reasons: Mapping[str, Sequence[str]],
+) -> list[str]:
+    """Sentences about axes that are not on the page: no data, no common measure, or backbones with other names.
+
+    Args:
+        given: names of the runs of each axis.
+        reasons: what other sentences say about runs without scores for their axis.
+    """
     told = []
     for axis in axes.missing():
         title, own = AXES[axis], names[axis]
-        if not own:
-            told.append(f"No data on {title.lower()}: give {HOW_TO_GET[axis]} to include them.")
+        if not own and given[axis]:
+            what = f"{title} are not shown: no scores that this page compares in {', '.join(given[axis])}."
+            told += [] if reasons.get(axis) else [what]
+        elif not own:
+            told.append(f"No data on {title.lower()}: give {_how_to_get(axis)} to include them.")
         elif _is_apart(axis, names):
             told.append(
                 f"{title} are not shown: backbones are matched by name, and theirs ({_some(own)}) are not among those "
@@ -192,6 +204,12 @@ def _missing(axes: Axes, names: Mapping[str, Sequence[str]]) -> list[str]:
         else:
             told.append(f"{title} are not shown: their backbones have no measure in common.")
     return told
+
+
+def _how_to_get(axis: str) -> str:
+    if axis == SHIFTS:
+        return f"a run of unseen shifts run, or the output of unseen shifts fit ({option('shifts')}),"
+    return f"a run of unseen {axis}"
 
 
 def _is_apart(axis: str, names: Mapping[str, Sequence[str]]) -> bool:

@@ -36,6 +36,8 @@ class Measure:
         axis: one of `AXES`, or `seen`.
         about: description of the measure, as a sentence.
         values: backbone → value; the logit of a share if the measure is `bounded`, otherwise a difference of shares.
+        shares: backbone → the share itself, unless the value is a mean of logits of different shares. Shares near 0 and
+            1 are clipped before the logit, so that it does not give them back.
         draws: backbone → (b,) resampled values, equally many for each; backbones with unknown uncertainty are omitted.
         from_seen: backbone → difference of its accuracy from that on seen concepts, in points. It is shown with the
             value and never ranked, since an untrained network has the smallest drop.
@@ -49,6 +51,7 @@ class Measure:
     bounded: bool = True
     higher_is_better: bool = True
     draws: Mapping[str, Floats] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
     from_seen: Mapping[str, float] = field(default_factory=dict)
 
     def oriented(self, names: Sequence[str]) -> Floats:
@@ -68,6 +71,10 @@ class Measure:
     def percent(self, value: float) -> float:
         """A value in percent, or in points if it is a difference."""
         return 100 * float(expit(value) if self.bounded else value)
+
+    def shown(self, name: str) -> float:
+        """The value of a backbone in percent, or in points if it is a difference."""
+        return 100 * self.shares[name] if name in self.shares else self.percent(self.values[name])
 
     def interval(self, name: str) -> Interval | None:
         """A backbone's value with its 95% interval, in percent or points."""

@@ -33,8 +33,13 @@ def build(page: AxesPage) -> Section:
 
 
 def _held(measure: Measure) -> tuple[str, ...]:
-    """What the columns of a measure hold in CSV: bounded ones also the logits that ranks and correlations are of."""
-    return ("percent", "logit", "rank") if measure.bounded else ("points", "rank")
+    """What the columns of a measure hold in CSV: bounded ones also the logits that are ranked and correlated.
+
+    If lower is better, these are the negative logits.
+    """
+    if not measure.bounded:
+        return ("points", "rank")
+    return ("percent", "logit" if measure.higher_is_better else "negative logit", "rank")
 
 
 def _cells(axes: Axes, name: str) -> list[Cell]:
@@ -59,8 +64,8 @@ def _cells(axes: Axes, name: str) -> list[Cell]:
 
 def _values(measure: Measure, name: str, standing: Standing) -> tuple[float, ...]:
     """The values of `_held`."""
-    value = measure.values[name]
-    return (measure.percent(value), *([value] if measure.bounded else []), standing.rank)
+    [compared] = measure.oriented([name]).tolist()
+    return (measure.shown(name), *([compared] if measure.bounded else []), standing.rank)
 
 
 SECTION = PageSection("axes", 20, build)
