@@ -11,7 +11,7 @@ import pytest
 from run_folders import write_concept_run
 
 import unseen
-from unseen.errors import UserError, argument, look_up, naming_options, on_command_line, option, row_numbers
+from unseen.errors import UserError, argument, call, look_up, naming_options, on_command_line, option, row_numbers
 from unseen.runs.data import Backbone
 
 SOURCE = Path(unseen.__file__).parent
@@ -19,11 +19,19 @@ OPTION = re.compile(r"(?<![\w-])--[a-z]")
 COMMANDS = re.compile(r"\b(?:unseen|ray start|docker run|pip install) [^;,:)]*")
 """A whole command may be named anywhere."""
 ONLY_COMMANDS = {
-    "backbones/registry.py", "studies/axes/study.py", "studies/concepts/finetune.py",
-    "studies/concepts/finetune_request.py", "studies/concepts/noise_of_run.py", "studies/shifts/finetune.py",
-    "studies/shifts/pool.py", "studies/shifts/training_sets.py", "runs/parts.py",
-}  # fmt: skip
-"""Modules with errors of work that only commands do, or with options of pip."""
+    "backbones/registry.py": "an option of pip",
+    "demo/train.py": "a script with options of its own",
+    "exchange/record.py": "describes the fields of results files",
+    "runs/parts.py": "parses the text of an option",
+    "runs/shots.py": "parses the text of an option",
+    "studies/concepts/finetune.py": "only commands fine-tune on concepts",
+    "studies/concepts/finetune_request.py": "only commands fine-tune on concepts",
+    "studies/concepts/noise_of_run.py": "only commands look for label noise",
+    "studies/shifts/finetune.py": "only commands fine-tune for shifts",
+    "studies/shifts/pool.py": "only commands train a pool",
+    "studies/shifts/training_sets.py": "only commands train a pool",
+}
+"""Modules whose texts name options, and why these texts are never for Python."""
 
 
 def test_an_unknown_name_is_told_which_are_close_or_else_all() -> None:
@@ -45,17 +53,19 @@ def test_arguments_are_named_as_the_user_writes_them() -> None:
     written: list[Callable[[], str]] = [
         lambda: argument("ray-address"), lambda: option("out"), lambda: option("on-error", "report"),
         lambda: option("patches", 100), lambda: option("allow-code", True), lambda: option("checkpoint", "FILE"),
-        lambda: option("test-set", python="test_sets"),
+        lambda: option("test-set", python="test_sets"), lambda: option("id", ["a", "b"]),
+        lambda: call("report", "id"), lambda: call("shifts run", "classes", "a", python="shifts"),
     ]  # fmt: skip
     assert [each() for each in written] == [
         "ray_address", "out=", "on_error='report'", "patches=100", "allow_code=True", "checkpoint=FILE", "test_sets=",
+        "id=['a', 'b']", "unseen.report(…, id=)", "unseen.shifts(…, classes='a')",
     ]  # fmt: skip
     with naming_options():
         with naming_options():
             pass
         assert [each() for each in written] == [
             "--ray-address", "--out", "--on-error report", "--patches 100", "--allow-code", "--checkpoint FILE",
-            "--test-set",
+            "--test-set", "--id a,b", "unseen report --id", "unseen shifts run --classes a",
         ]  # fmt: skip
     assert not on_command_line()
 
@@ -64,21 +74,28 @@ def without_commands(text: str) -> str:
     return COMMANDS.sub("", text)
 
 
-def raised(tree: ast.AST) -> Iterator[str]:
-    """The literal texts of all errors that are raised."""
+def texts(tree: ast.AST) -> Iterator[str]:
+    """All literal texts but docstrings, with a dot for each value in them."""
+    parts = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    inside = {id(each) for node in parts for each in node.values}
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings are statements
+    for node in parts:
+        yield "".join(str(each.value) if isinstance(each, ast.Constant) else "•" for each in node.values)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Raise) and node.exc is not None:
-            yield "".join(
-                str(each.value) for each in ast.walk(node.exc) if isinstance(each, ast.Constant) and each.value
-            )
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (inside | alone):
+            yield node.value
 
 
-def test_no_error_names_an_option_by_itself() -> None:
+def test_no_text_names_an_option_by_itself() -> None:
+    """Errors, notices and pages are for both, commands and Python."""
+    found = dict[str, list[str]]()
     for path in SOURCE.rglob("*.py"):
         name = path.relative_to(SOURCE).as_posix()
-        if not name.startswith("cli/") and name not in ONLY_COMMANDS:
-            wrong = [text for text in raised(ast.parse(path.read_text())) if OPTION.search(without_commands(text))]
-            assert wrong == [], f"{name}: name arguments by unseen.errors.option or argument"
+        wrong = [text for text in texts(ast.parse(path.read_text())) if OPTION.search(without_commands(text))]
+        if wrong and not name.startswith("cli/"):
+            found[name] = wrong
+    assert {name: found[name] for name in found if name not in ONLY_COMMANDS} == {}, "use unseen.errors.option"
+    assert found.keys() == ONLY_COMMANDS.keys()
 
 
 @pytest.fixture
@@ -134,6 +151,14 @@ FROM_PYTHON: list[Callable[[Path], Any]] = [
     lambda at: unseen.shifts(["timm:a", "timm:b"], out=at / "out", checkpoint=at / "x.pth", test_sets=at / "data"),
     lambda at: unseen.report(at / "fit", at / "page.html"),
     lambda at: unseen.report(at / "run", at / "page.html", id="a"),
+    lambda at: unseen.report(at / "run", at / "page.html", compare=("a",)),
+    lambda at: unseen.report(at / "run", at / "page.html", compare="ab"),
+    lambda at: unseen.report(at / "run", at / "page.html", compare=("a", 2)),
+    lambda at: unseen.report([], at / "page.html", shifts=at / "nowhere"),
+    lambda at: unseen.example(5),
+    lambda at: unseen.similarity(5, "dog.n.01"),
+    lambda at: unseen.build_levels(["tabby.n.01"], levels=2, size=5).explain(5),
+    lambda at: unseen.build_levels(["tabby.n.01"], lcs=5),
     lambda at: unseen.leaderboard(at / "run"),
     lambda at: unseen.build_levels(["tabby.n.01"], universe=["kitty.n.04"]),
     lambda at: unseen.build_levels(["tabby.n.01"], measure="cosine"),

@@ -23,6 +23,7 @@ def test_one_is_singular() -> None:
     assert [counted(number, "core") for number in (1, 2, 1200)] == ["1 core", "2 cores", "1,200 cores"]
     assert counted(2, "setting of shots") == "2 settings of shots"
     assert counted(2, "data set") == "2 data sets"
+    assert [counted(number, "class") for number in (1, 2)] == ["1 class", "2 classes"]
 
 
 def test_a_duration_has_the_digits_that_matter() -> None:

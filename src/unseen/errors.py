@@ -61,18 +61,34 @@ def option(name: str, value: object = None, *, python: str = "") -> str:
 
     Args:
         name, python: as for `argument`.
-        value: None for any value, True for an option without one; a word in capitals stands for a value.
+        value: None for any value, True for an option without one; a word in capitals stands for a value; a list is
+            separated by commas on the command line.
     """
     given = argument(name, python=python)
     if on_command_line():
+        value = ",".join(map(str, value)) if isinstance(value, list) else value
         return given if value is None or value is True else f"{given} {value}"
     stands_for_a_value = isinstance(value, str) and value.isupper()
     return f"{given}={'' if value is None else value if stands_for_a_value else repr(value)}"
 
 
+def call(command: str, name: str, value: object = None, *, python: str = "") -> str:
+    """A call with an argument: `unseen shifts run --classes a` or `unseen.shifts(…, classes='a')`.
+
+    Args:
+        name, value: as for `option`.
+        python: the function in Python, if it is not called like the command.
+    """
+    given = option(name, value)
+    return f"unseen {command} {given}" if on_command_line() else f"unseen.{python or command}(…, {given})"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A clause to append to an error about an unknown name; empty if no known name is close."""
-    close = get_close_matches(name, list(known), n=3)
+    """A clause to append to an error about an unknown name; empty if no known name is close.
+
+    From Python, a name may be anything.
+    """
+    close = get_close_matches(str(name), list(known), n=3)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

@@ -23,9 +23,9 @@ def rate(per_second: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and its noun, such as `1 core`, `2 data sets` and `2 settings of shots`."""
+    """A number and its noun, such as `1 core`, `2 data sets`, `2 classes` and `2 settings of shots`."""
     name, of, rest = noun.partition(" of ")
-    return f"{number:,} {name}{'' if number == 1 else 's'}{of}{rest}"
+    return f"{number:,} {name}{'' if number == 1 else 'es' if name.endswith('s') else 's'}{of}{rest}"
 
 
 def joined(names: Sequence[str]) -> str:

@@ -243,12 +243,19 @@ def test_pages_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "SwAV" in alone
     one = unseen.report(tasks, tmp_path / "axes.html", axes=True).read_text()
     assert "axes" in one
+    table = "ood,model,accuracy,rho,low,high\nsketch,mine,0.5,0.01,0,0.02\nsketch,other,0.4,0,-0.01,0.01\n"
+    (tmp_path / "models.csv").write_text(table)
+    both = unseen.report(tasks, tmp_path / "axes.html", shifts=tmp_path / "models.csv").read_text()
+    assert ("Under shift" in both, "Under shift" in one) == (True, False)
     opened = list[str]()
     monkeypatch.setattr("webbrowser.open", opened.append)
     unseen.report(concepts, tmp_path / "page.html", open=True)
     assert opened == [(tmp_path / "page.html").as_uri()]
     for wrong, message in (
         ({"compare": ("mine", "other"), "published": True}, "published"),
+        ({"compare": ("mine", "other"), "shifts": tmp_path / "models.csv"}, "shifts"),
+        ({"compare": ("mine",)}, "compare"),
+        ({"compare": "mine"}, "compare"),
         ({"shots": 8}, "compare"),
         ({"out": tmp_path / "page.pdf"}, r"\.html"),
     ):

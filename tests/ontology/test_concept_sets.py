@@ -12,6 +12,8 @@ from unseen.ontology.edges import read_taxonomy
 from unseen.ontology.taxonomy import Taxonomy
 from unseen.ontology.wordnet import wordnet
 
+OWN = Taxonomy.from_edges([("a", "top"), ("b", "top")])
+
 
 def test_ids_and_names_with_comments(tmp_path: Path) -> None:
     file = tmp_path / "seen.txt"
@@ -77,12 +79,26 @@ def test_an_unknown_set_gets_a_suggestion() -> None:
 def test_bad_counts_are_refused_by_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "counts.csv").write_text(text)
     with pytest.raises(UserError, match=message):
-        read_counts(tmp_path / "counts.csv", ["a", "b"])
+        read_counts(tmp_path / "counts.csv", ["a", "b"], OWN)
 
 
 def test_counts_may_hold_more_than_the_universe(tmp_path: Path) -> None:
     (tmp_path / "counts.csv").write_bytes(b"\xef\xbb\xbfimages,wnid\r\n5,a\r\n\r\n7,c\r\n")
-    assert read_counts(tmp_path / "counts.csv", ["a"]) == {"a": 5, "c": 7}
+    assert read_counts(tmp_path / "counts.csv", ["a"], OWN) == {"a": 5, "c": 7}
+
+
+def test_counts_by_id_name_and_word(tmp_path: Path) -> None:
+    file = tmp_path / "counts.csv"
+    file.write_text("wnid,images\nn02123159,5\nkitty.n.04,6\nmalamute,7\n")
+    expected = {"n02123159": 5, wordnet().wnid("kitty.n.04"): 6, wordnet().wnid("malamute.n.01"): 7}
+    assert read_counts(file, [*expected]) == expected
+    for text, message in (("crane", "line 3: .*crane"), ("tiger_cat.n.02", "line 3: .*twice"), ("cat.n.99", "line 3")):
+        file.write_text(f"wnid,images\nn02123159,5\n{text},6\n")
+        with pytest.raises(UserError, match=message):
+            read_counts(file, [])
+    named = Taxonomy.from_edges([("1", "0"), ("2", "0")], {"1": "robin", "2": "wren"})
+    file.write_text("wnid,images\nrobin,5\n2,6\n")
+    assert read_counts(file, ["1", "2"], named) == {"1": 5, "2": 6}
 
 
 def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:

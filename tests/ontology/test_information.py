@@ -41,6 +41,18 @@ def test_frequencies_are_added_to_ancestors_once(tree: Taxonomy, tmp_path: Path)
     assert found.tolist() == pytest.approx([-math.log(totals[node] / 10) for node in tree.ids])
 
 
+def test_frequencies_by_id_name_and_word(tmp_path: Path) -> None:
+    taxonomy, file = wordnet().taxonomy, tmp_path / "frequencies.csv"
+    ids = ["n02123159", wordnet().wnid("kitty.n.04"), wordnet().wnid("malamute.n.01")]
+    for keys in (ids, ["tiger_cat.n.02", "kitty.n.04", "malamute"]):
+        file.write_text("wnid,count\n" + "".join(f"{key},{place + 1}\n" for place, key in enumerate(keys)))
+        found = information_from_file(taxonomy, file)
+        assert found[taxonomy.index(ids)].tolist() == pytest.approx([math.log(6 / count) for count in (1, 2, 3)])
+    file.write_text("wnid,count\ncrane,1\n")
+    with pytest.raises(UserError, match=r"line 2: .*crane"):
+        information_from_file(taxonomy, file)
+
+
 def test_a_file_of_wordnet_similarity_is_taken_as_it_is(tmp_path: Path) -> None:
     taxonomy = wordnet().taxonomy
     file = tmp_path / "ic-test.dat"

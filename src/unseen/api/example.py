@@ -53,10 +53,11 @@ def example(domain: Domain | str = "l5", *, backbone: BackboneName | str = "supe
 
 def _one_of(argument: str, value: str, known: Sequence[str]) -> str:
     """The known word that was given, in upper or lower case."""
-    if value.lower() not in known:
-        hint = did_you_mean(value.lower(), known) or f"; choose from {', '.join(known)}"
+    word = str(value).lower()
+    if word not in known:
+        hint = did_you_mean(word, known) or f"; choose from {', '.join(known)}"
         raise UserError(f"the drawings have no {argument} '{value}'{hint}")
-    return value.lower()
+    return word
 
 
 @lru_cache(maxsize=12)

@@ -98,7 +98,9 @@ class _Shard:
             raise UserError(f"{spec.id}: features of {image}{more} are not finite; {advice}")
         wide = replace(settings, precision="single").dtype == "float32"
         advice = (
-            "extract it in single precision" if wide else "choose another layer (--layer), such as one after a norm"
+            "extract it in single precision"
+            if wide
+            else f"choose another layer ({option('layer')}), such as one after a norm"
         )
         raise UserError(
             f"{spec.id}: features of {image}{more} reach {float(rows[bad[0]].abs().max()):,.0f}, and 16 bits hold at "

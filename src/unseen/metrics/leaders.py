@@ -10,8 +10,9 @@ from math import hypot
 from unseen.metrics.resampling import Interval
 
 RULE = "the 95% interval of its difference from every other score of the column excludes 0"
-METHOD = "Newcombe's interval from the number of test images, which is conservative for scores on the same images"
 """The rule of `clear_leader` in the words of a page."""
+METHOD = "Newcombe's interval from the number of test images, which is conservative for scores on the same images"
+"""How this interval is computed, in the words of a page."""
 
 
 def clear_leader(accuracies: Mapping[str, float], images: int | None) -> str | None:

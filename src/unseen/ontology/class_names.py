@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from unseen.errors import UserError
 from unseen.ontology.taxonomy import Taxonomy
-from unseen.ontology.wordnet import WordNet, wordnet
+from unseen.ontology.wordnet import Synset, WordNet, wordnet
 
 SHOWN = 5
 """Number of classes named in an error, and of senses of each."""
@@ -71,9 +71,19 @@ def concept_of_word(key: str, taxonomy: Taxonomy | None = None) -> str:
     Args:
         taxonomy: a user's own, in which concepts have ids and names; None or WordNet's taxonomy for WordNet 3.0.
     """
-    own = None if taxonomy is None or taxonomy is wordnet().taxonomy else taxonomy
-    concept, guess = _finder(own, first=False)(key)
+    if not isinstance(key, str):
+        raise UserError(f"a concept is given by its id, its name or a word, not by {key!r}")
+    concept, guess = _finder(_own(taxonomy), first=False)(key)
     return wordnet().wnid(key) if guess else concept  # its error lists the senses
+
+
+def is_concept(key: str, taxonomy: Taxonomy | None = None) -> bool:
+    """Whether a text is, or looks like, the id, the name or a word of a concept; the arguments are as above."""
+    return _finder(_own(taxonomy), first=False).knows(key)
+
+
+def _own(taxonomy: Taxonomy | None) -> Taxonomy | None:
+    return None if taxonomy is wordnet().taxonomy else taxonomy
 
 
 def _refuse_twice(ids: Mapping[str, str], where: str) -> None:
@@ -91,9 +101,16 @@ class _InWordNet:
         self._net, self._first = net, first
         self._pictured = {*net.members("imagenet-21k"), *net.members("imagenet-1k")}
 
+    def knows(self, key: str) -> bool:
+        return key in self._net.position or ".n." in key or bool(self._senses(key))
+
+    def _senses(self, key: str) -> list[Synset]:
+        word = " ".join(key.replace("_", " ").replace("-", " ").split())
+        return self._net.find(key) or self._net.find(word)
+
     def __call__(self, key: str) -> tuple[str, str]:
-        net, word = self._net, " ".join(key.replace("_", " ").replace("-", " ").split())
-        senses = [] if key in net.position or ".n." in key else net.find(key) or net.find(word)
+        net = self._net
+        senses = [] if key in net.position or ".n." in key else self._senses(key)
         if not senses:
             return net.wnid(key), ""
         pictured = [each for each in senses if each.wnid in self._pictured]
@@ -114,6 +131,9 @@ class _InTaxonomy:
         self._named = dict[str, list[str]]()
         for node, name in zip(taxonomy.ids, taxonomy.names, strict=True):
             self._named.setdefault(name, []).append(node)
+
+    def knows(self, key: str) -> bool:
+        return key in self._taxonomy.position or key in self._named
 
     def __call__(self, key: str) -> tuple[str, str]:
         if key in self._taxonomy.position:

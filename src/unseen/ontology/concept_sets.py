@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table, read_text
-from unseen.ontology.class_names import concept_of_word
+from unseen.ontology.class_names import concept_of_word, is_concept
 from unseen.ontology.taxonomy import ADDED_ROOT, Taxonomy
 from unseen.ontology.wordnet import CONCEPT_SETS, wordnet
 
@@ -53,13 +53,18 @@ def read_ids(path: Path, taxonomy: Taxonomy) -> tuple[str, ...]:
 def read_counts(path: Path, universe: Sequence[str], taxonomy: Taxonomy | None = None) -> dict[str, int]:
     """Images per concept from a CSV with the columns `wnid,images`; every concept of the universe must occur.
 
-    Concepts are given by id, or by name if the taxonomy with the names is given.
+    Concepts are given by id, by name or by a word with one meaning. Others than those of the taxonomy are kept.
+
+    Args:
+        taxonomy: the whole taxonomy of a user; None for WordNet 3.0.
     """
     counts: dict[str, int] = {}
-    named = dict(zip((*taxonomy.names, *taxonomy.ids), 2 * taxonomy.ids, strict=True)) if taxonomy else {}
     for line, row in read_table(path, ["wnid", "images"]):
         key, text = row["wnid"], row["images"]
-        wnid = named.get(key, key)
+        try:
+            wnid = concept_of_word(key, taxonomy) if is_concept(key, taxonomy) else key
+        except UserError as error:
+            raise UserError(f"{path}, line {line}: {error}") from None
         if wnid in counts:
             raise UserError(f"{path}, line {line}: {wnid} occurs twice")
         if not re.fullmatch(r"-?[0-9]{1,15}", text):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import read_table, read_text
+from unseen.ontology.class_names import concept_of_word
 from unseen.ontology.taxonomy import Ints, Taxonomy
 
 Floats = NDArray[np.float64]
@@ -24,10 +25,11 @@ def information_content(taxonomy: Taxonomy, among: Ints | None = None) -> Floats
 
 
 def information_from_file(taxonomy: Taxonomy, path: Path) -> Floats:
-    """IC from frequencies in a file, one of two formats.
+    """IC over a whole taxonomy, WordNet's or a user's, from frequencies in a file in one of two formats.
 
     - CSV with the columns `wnid,count`: occurrences of each concept itself, which are added to all its ancestors here.
-      A concept that is not in the file has count zero; an id that is not in the taxonomy is an error.
+      Concepts are given by id, by name or by a word with one meaning. One that is not in the file has count zero; one
+      that is not in the taxonomy is an error.
     - WordNet::Similarity's `ic-*.dat` (as in NLTK's `wordnet_ic`): lines `OFFSETn COUNT [ROOT]`, which already include
       ancestors and are used unchanged.
 
@@ -38,13 +40,14 @@ def information_from_file(taxonomy: Taxonomy, path: Path) -> Floats:
     own = np.zeros(len(taxonomy))
     seen: set[str] = set()
     for line, row in read_table(path, ["wnid", "count"]):
-        node = taxonomy.position.get(row["wnid"])
-        if node is None:
-            raise UserError(f"{path}, line {line}: {row['wnid']} is not in the taxonomy")
-        if row["wnid"] in seen:
-            raise UserError(f"{path}, line {line}: {row['wnid']} occurs twice")
-        seen.add(row["wnid"])
-        own[node] = _count(row["count"], path, line)
+        try:
+            wnid = concept_of_word(row["wnid"], taxonomy)
+        except UserError as error:
+            raise UserError(f"{path}, line {line}: {error}") from None
+        if wnid in seen:
+            raise UserError(f"{path}, line {line}: {wnid} occurs twice")
+        seen.add(wnid)
+        own[taxonomy.position[wnid]] = _count(row["count"], path, line)
     weight = np.repeat(own, np.diff(taxonomy.ancestry.start))
     totals = np.bincount(taxonomy.ancestry.node, weights=weight, minlength=len(taxonomy))
     return _negative_log_share(totals.astype(np.float64))

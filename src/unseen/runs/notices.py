@@ -1,11 +1,14 @@
 """Notices for the reader of a run: codes with arguments in `run.json`, sentences on pages.
 
-A code is a key of `SENTENCES`, and its arguments fill the placeholders. Notices are compared by their fields and never
+A code is a key of `SENTENCES`, and its arguments fill the placeholders; `{option:out}` and `{argument:out}` are named
+as the user writes them (`unseen.errors`). Notices are compared by their fields and never
 by their sentences, so a sentence can be rewritten without repeating any run.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+
+from unseen.errors import argument, option
 
 Argument = str | int | float
 SENTENCES = {
@@ -47,8 +50,8 @@ SENTENCES = {
         "full protocol."
     ),
     "no-lpips": (
-        "Perceptual distances with {network} are left out: its weights are neither in the folder of --lpips-weights "
-        "nor among PyTorch's downloads. {advice}"
+        "Perceptual distances with {network} are left out: its weights are neither in the folder of "
+        "{argument:lpips-weights} nor among PyTorch's downloads. {advice}"
     ),
     "small-for-lpips": (
         "Perceptual distances with {network} are left out for images of {size} pixels: it needs at least {least}."
@@ -86,12 +89,22 @@ SENTENCES = {
     ),
     "features-read-again": (
         "{title}: the training features ({size}) do not fit into free GPU memory ({free}), so that every pass reads "
-        "them from main memory or disk, which takes longer. At most {patches} patches per training image (--patches) "
-        "would fit."
+        "them from main memory or disk, which takes longer. At most {patches} patches per training image "
+        "({option:patches}) would fit."
     ),
     "random-weights": "{backbone} has random weights: it was not trained.",
     "other-size": "{backbone} was given images of {size} pixels; the published models were given {published}.",
 }
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Writes the name in a placeholder, `lpips-weights` in `{option:lpips-weights}`, by a function."""
+
+    write: Callable[[str], str]
+
+    def __format__(self, name: str) -> str:
+        return self.write(name)
 
 
 @dataclass(frozen=True)
@@ -113,7 +126,7 @@ class Notice:
 
     @property
     def sentence(self) -> str:
-        return SENTENCES[self.code].format(**dict(self.arguments))
+        return SENTENCES[self.code].format(**dict(self.arguments), option=_Named(option), argument=_Named(argument))
 
     @property
     def text(self) -> str:

@@ -62,7 +62,7 @@ def test_domains_by_name_and_images_without_one(place: Path) -> None:
     path = write(place, text + '[domains]\nmusic = ["saxophone", "violin"]\nfood = ["pizza", "sandwich"]\n')
     data = open_concept_data(read_concept_file(path))
     assert data.domains == {"music": ("saxophone", "violin"), "food": ("pizza", "sandwich")}
-    assert data.told[0].startswith("25 images of 5 classes belong to no domain: ambulance")
+    assert data.told[0].startswith("In no domain: 25 images of 5 classes (ambulance")
     chosen = choose_levels(path)
     assert chosen.names == ("animals", "music", "food")
     [domain], _ = data.open(["music"])

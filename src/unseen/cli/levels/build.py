@@ -73,7 +73,7 @@ def build_from_inputs(recipe: Recipe, inputs: Inputs, explain: Sequence[str]) ->
         taxonomy,
         universe,
         seen,
-        counts=_counts(recipe, inputs, universe, taxonomy),
+        counts=_counts(recipe, inputs, universe, taxonomy, full),
         vectors=text_vectors(
             recipe.measure,
             inputs.vectors,
@@ -99,13 +99,15 @@ def _information(path: Path | None, full: Taxonomy, taxonomy: Taxonomy, universe
     return content[full.index(taxonomy.ids)]
 
 
-def _counts(recipe: Recipe, inputs: Inputs, universe: Sequence[str], taxonomy: Taxonomy) -> dict[str, int] | None:
+def _counts(
+    recipe: Recipe, inputs: Inputs, universe: Sequence[str], taxonomy: Taxonomy, full: Taxonomy
+) -> dict[str, int] | None:
     if inputs.counts and inputs.images:
         raise UserError("give --counts or --images, not both")
     if inputs.counts:
         inner = taxonomy.above(taxonomy.index(universe))
         needed = [concept for concept in universe if inputs.taxonomy is None or not inner[taxonomy.position[concept]]]
-        return dict.fromkeys(universe, 0) | read_counts(inputs.counts, needed, taxonomy)
+        return dict.fromkeys(universe, 0) | read_counts(inputs.counts, needed, full)
     if inputs.images:
         found = {name: len(images) for name, images in track(list_images(inputs.images), "classes counted")}
         absent = [concept for concept in universe if concept not in found]

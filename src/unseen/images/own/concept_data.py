@@ -23,6 +23,7 @@ from unseen.ontology.recipes import Recipe
 from unseen.ontology.space import Space
 from unseen.ontology.taxonomy import Taxonomy
 from unseen.ontology.wordnet import imagenet_taxonomy
+from unseen.words import counted
 
 TEST_SHARE = 5
 """One in this many images is for testing, if the file gives no number."""
@@ -171,8 +172,8 @@ def own_domains(description: ConceptDescription, counts: Mapping[str, int]) -> O
     others = sorted({*counts} - known)
     if named or description.unseen:
         if others:
-            images = sum(counts[name] for name in others)
-            told.append(f"{images:,} images of {len(others):,} classes belong to no domain: {names_of(others)}.")
+            images, classes = counted(sum(counts[name] for name in others), "image"), counted(len(others), "class")
+            told.append(f"In no domain: {images} of {classes} ({names_of(others)}).")
         unseen = description.unseen
     else:
         unseen = tuple(others)

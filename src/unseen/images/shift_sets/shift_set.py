@@ -11,6 +11,7 @@ from unseen.images.datasets.listing import ALL, Listing
 from unseen.images.datasets.open_dataset import State
 from unseen.images.manifest import Manifest
 from unseen.images.source import Entry, ImageSource
+from unseen.words import counted
 
 LabelSpace = Literal["imagenet-1k", "cifar-10", "your own"]
 """What labels are: synset ids of ImageNet-1K (joined by + if an object may be any of several), or names."""
@@ -121,6 +122,6 @@ def _gap(shift_set: ShiftSet, entries: Sequence[Entry], listing: Listing) -> str
     if not listing.missing and (len(entries), classes) == (shift_set.images, shift_set.classes):
         return ""
     return (
-        f"{shift_set.name}: {len(entries):,} images of {classes:,} classes, where a complete copy has "
+        f"{shift_set.name}: {counted(len(entries), 'image')} of {counted(classes, 'class')}, where a complete copy has "
         f"{shift_set.images:,} of {shift_set.classes:,}"
     )

@@ -40,7 +40,8 @@ CLAIMS = (
         "A.4",
         "With 732 training images for every concept, accuracies are lower, and all observations still hold.",
         not_printed(
-            "Results on these class-balanced levels are not printed. `--variant class-balanced` measures them."
+            "Results on these class-balanced levels are not printed. `unseen concepts --variant class-balanced` "
+            "measures them."
         ),
     ),
     Claim(

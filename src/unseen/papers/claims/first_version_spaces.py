@@ -175,7 +175,8 @@ CLAIMS = (
         "A",
         "With 732 training images for every concept, accuracies are lower, and all observations still hold.",
         not_printed(
-            "Results on these class-balanced levels are not printed. `--variant class-balanced` measures them."
+            "Results on these class-balanced levels are not printed. `unseen concepts --variant class-balanced` "
+            "measures them."
         ),
     ),
     Claim("v1-pca-seen", "C.2", "32 components of supervised models give at least 63% on IN-1K.", _compact_seen),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from unseen.errors import option
 from unseen.report.shifts.files import study_page
 from unseen.report.shifts.page_data import ShiftPage
 from unseen.runs.provenance import provenance
@@ -28,8 +29,8 @@ def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets:
         )  # fmt: skip
     first, *others = fits.studies
     for study in others:
-        oods = ",".join(study.table.ood_sets)
-        told.append(f"On another page: --id {','.join(study.table.id_sets)} --ood {oods}.")
+        ids, oods = (list(names) for names in (study.table.id_sets, study.table.ood_sets))
+        told.append(f"On another page: {option('id', ids)} {option('ood', oods)}.")
     page = study_page(first, source=places)
     return replace(
         page,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unseen.errors import UserError, argument, on_command_line, option
+from unseen.errors import UserError, argument, option
 from unseen.images.domains import SEEN, DomainImages, OnMissing, level_domains, seen_domain
 from unseen.images.imagenet_1k import imagenet_1k
 from unseen.images.open_source import open_images
@@ -117,7 +117,7 @@ def sources_of_tests(
 def _seen(chosen: ChosenLevels, places: ImagePlaces, watch: Watch) -> DomainImages:
     place = places.imagenet_1k
     if place is None:
-        rest = option("domains", ",".join(chosen.domains) if on_command_line() else [*chosen.domains])
+        rest = option("domains", [*chosen.domains])
         what = "ImageNet-1K" if chosen.seen_domain == SEEN else "the seen concepts"
         raise UserError(
             f"{chosen.seen_domain}: give the images of {what} ({option('imagenet-1k')}), or leave it out: {rest}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, call, did_you_mean
 from unseen.images.shift_sets.registry import SHIFT_SETS
 from unseen.metrics.leaders import clear_leader
 from unseen.runs.data import RunData
@@ -22,12 +22,6 @@ from unseen.studies.shifts.table import ShiftTable, shift_table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-NO_ID = (
-    "No fit of effective robustness: no test set of these runs is marked as in-distribution. Name one with unseen "
-    "report --id, or describe it in a TOML file with shifted = false."
-)
 
 
 @dataclass(frozen=True)
@@ -131,7 +125,7 @@ def _other_classes(runs: RunTable, id_sets: Sequence[str], ood_sets: Sequence[st
                     for other, facts in runs.columns.items()
                     if (facts.test_set, facts.digest) == (runs.columns[name].test_set, of.digest)
                 ]
-                hint = f"; {same[0]} has the same ones" if same else " (--classes of unseen shifts run)"
+                hint = f"; {same[0]} has the same ones" if same else f" ({_with_classes(ood)})"
                 yield f"{name} has other classes than {ood}{hint}."
 
 
@@ -145,7 +139,7 @@ def fit_runs(runs: RunTable) -> RunFits:
     fitted_on = dict[str, Sequence[str]]()
     shifted = [name for name in runs.columns if _shifted(runs, name)]
     if len(shifted) == len(runs.columns):
-        return RunFits([], {}, [NO_ID])
+        return RunFits([], {}, [_no_id()])
     for ood in shifted:
         of = runs.columns[ood]
         ids = {
@@ -155,8 +149,7 @@ def fit_runs(runs: RunTable) -> RunFits:
         }
         if not ids:
             notices.append(
-                f"{ood} has no fit: no in-distribution test set was scored on the same classes (--classes {ood} of "
-                "unseen shifts run)."
+                f"{ood} has no fit: no in-distribution test set was scored on the same classes ({_with_classes(ood)})."
             )
             continue
         sizes = {name: runs.columns[name].images for name in (ood, *ids.values())}
@@ -178,6 +171,17 @@ def scores_of_runs(runs: RunTable) -> tuple[list[Score], Sequence[str]]:
     if fits.studies:
         return fit_scores(fits.studies), fits.notices
     return [score for score in runs.data.scores if _shifted(runs, score.domain)], fits.notices
+
+
+def _no_id() -> str:
+    return (
+        "No fit of effective robustness: no test set of these runs is marked as in-distribution. Name one with "
+        f"{call('report', 'id')}, or describe it in a TOML file with shifted = false."
+    )
+
+
+def _with_classes(column: str) -> str:
+    return call("shifts run", "classes", column, python="shifts")
 
 
 def _shifted(runs: RunTable, column: str) -> bool:

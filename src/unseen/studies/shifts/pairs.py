@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from unseen.errors import UserError, names_of
+from unseen.errors import UserError, names_of, option
 from unseen.metrics.robustness_checks import Comparison, best_pairs
 from unseen.studies.shifts.notes import few_models
 from unseen.studies.shifts.study import LeftOut, ShiftSettings, check_settings, usable_models
@@ -73,7 +73,7 @@ def _reasons(left_out: Mapping[str, LeftOut]) -> str:
     """`3 without an accuracy, 1 at exactly 0% or 100% …`."""
     kinds = {
         "gap": "without an accuracy on one of the test sets",
-        "end": "at exactly 0% or 100% (--sizes keeps them)",
+        "end": f"at exactly 0% or 100% ({option('sizes')} keeps them)",
         "below": "below the minimum",
     }
     counts = {words: sum(why.kind == kind for why in left_out.values()) for kind, words in kinds.items()}

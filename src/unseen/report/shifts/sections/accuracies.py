@@ -4,6 +4,7 @@ from unseen.metrics.leaders import METHOD, RULE
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.report.shifts.page_data import ShiftPage
+from unseen.words import counted
 
 
 def build(page: ShiftPage) -> Section | None:
@@ -17,7 +18,7 @@ def build(page: ShiftPage) -> Section | None:
     columns = [Column("Model", number=False, names=("model",))]
     columns += [Column("Group", number=False, names=("group",))] if grouped else []
     columns += [
-        Column(name, f"{of.test_set}: {of.images:,} images of {of.classes:,} classes", names=(name,))
+        Column(name, f"{of.test_set}: {counted(of.images, 'image')} of {counted(of.classes, 'class')}", names=(name,))
         for name, of in runs.columns.items()
     ]
     rows = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from unseen.errors import option
 from unseen.metrics.correlation import Correlation
 from unseen.papers.dense_settings import DENSE_SETTINGS, dense_title
 from unseen.papers.transfer import FINETUNED, LINEAR
@@ -42,8 +43,8 @@ def _title(setting: str) -> str:
 def _section(page: TaskPage, setting: str, parts: Sequence[AgainstImagenet]) -> Section:
     note = (
         "One figure per data set, as in the paper's Figs. 5 and 6; both axes are logits. Large marks are backbones of "
-        "this run with a known accuracy on ImageNet (--imagenet-top1). r is Pearson's correlation over the paper's "
-        "models, or over this run's backbones if the paper has no such scores."
+        f"this run with a known accuracy on ImageNet ({option('imagenet-top1')}). r is Pearson's correlation over the "
+        "paper's models, or over this run's backbones if the paper has no such scores."
     )
     figures = [_figure(page, part) for part in parts]
     title = f"ImageNet: {_title(setting)}"
