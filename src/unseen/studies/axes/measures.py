@@ -158,7 +158,7 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]
         return Measure(TASKS, name, TITLES[name], about, values, higher_is_better=False, shares=shares)
     metric = METRICS[cells[next(iter(cells))][shared[0]].metric]
     values = {backbone: float(np.mean([scaled(of[key]) for key in shared])) for backbone, of in cells.items()}
-    means = {backbone: float(np.mean([of[key].value for key in shared])) for backbone, of in cells.items()}
+    plain = {backbone: float(np.mean([of[key].value for key in shared])) for backbone, of in cells.items()}
     draws = {}
     for number, (backbone, of) in enumerate(cells.items()):
         error = _error_of_mean([of[key] for key in shared])
@@ -166,7 +166,7 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]
             draws[backbone] = _normal(values[backbone], error, number)
     return Measure(
         TASKS, name, TITLES[name], f"{_about(name, shared)}.", values, higher_is_better=metric.higher_is_better,
-        draws=draws, shares=_same(means, values),
+        draws=draws, shares=_same(plain, values),
     )  # fmt: skip
 
 

@@ -148,15 +148,15 @@ class FinetuneRequest:
             todo["decoded images"] = left.bytes
             parts.append({**named, **images, "metric": each.job.metric, **todo})
         trainings = self._trainings(out)
-        todo = missing(trainings, out / RESULTS)
+        undone = missing(trainings, out / RESULTS)
         return Plan(
             "Fine-tuning",
             parts,
             len(trainings),
             sum(left.trainings for left in costs),
             units={"decoded images": "bytes"},
-            probing=self._seconds(todo, means),
-            loads=loads(trainings, todo),
+            probing=self._seconds(undone, means),
+            loads=loads(trainings, undone),
             notices=[*self.split.absent, *map(told, filter(None, [self.grid.short, lacking]))],
         )
 
