@@ -23,6 +23,7 @@ from unseen.features.shard_parts import ShardPart, write_part
 from unseen.features.unfinished import Unfinished
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
+from unseen.words import counted
 
 SECONDS_BETWEEN_PARTS = 30.0
 """Seconds after which the finished part of a shard is written: at most this much work is lost by a kill."""
@@ -92,7 +93,7 @@ class _Shard:
         if not len(bad):
             return X
         image = store.id([place for place in places if place not in self.damaged][bad[0]])
-        more = f" and of {len(bad) - 1:,} more images of the same shard" if len(bad) > 1 else ""
+        more = f" and of {counted(len(bad) - 1, 'more image')} of the same shard" if len(bad) > 1 else ""
         if not bool(rows[bad[0]].isfinite().all()):
             advice = "extract it in single precision" if settings.precision == "half" else "are its weights sound?"
             raise UserError(f"{spec.id}: features of {image}{more} are not finite; {advice}")
