@@ -1,24 +1,27 @@
-"""Flaws of the data of a run: records in the run, and sentences for its reader."""
+"""Flaws of the data and of the trainings of a run: records in the run, and sentences for its reader."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-FlawKind = Literal["damaged-images", "unused-labels", "zero-rows"]
+FlawKind = Literal["damaged-images", "unused-labels", "zero-rows", "skipped-steps"]
 SHOWN = 3
 MOST_EXAMPLES = 100
 
 
 @dataclass(frozen=True)
 class Flaw:
-    """Damaged images, labels that cannot be used, or rows of features that are all zeros.
+    """Damaged images, labels that cannot be used, rows of features that are all zeros, or steps without a finite loss.
 
     Attributes:
         kind: images that could not be decoded and were skipped; boxes or maps that are invalid or belong to no image;
-            or rows that are all zeros. Probes that scale rows to length 1 keep such a row, as the code of ImageNet-CoG
-            does; the linear probes and episodes of the task study scale nothing.
-        place: the part of the domain: `training images` or `test images`, or the file or store of the rows.
-        count: number of such images or rows, out of `total`.
+            rows that are all zeros; or training steps whose loss was not finite. Probes that scale rows to length 1
+            keep a row of zeros, as the code of ImageNet-CoG does; the linear probes and episodes of the task study
+            scale nothing.
+        backbone: empty if the flaw concerns all.
+        place: the part of the domain: `training images` or `test images`, the file or store of the rows, or the
+            training.
+        count: number of such images, rows or steps, out of `total`.
         examples: the first of them: names of images with the error, or numbers of rows.
     """
 
@@ -41,6 +44,8 @@ class Flaw:
         if self.kind == "unused-labels":
             was = "was" if self.count == 1 else "were"
             return f"{self.count:,} of {self.total:,} labels of {self.place} {was} not used ({examples})"
+        if self.kind == "skipped-steps":
+            return f"{self.count:,} of {self.total:,} steps of {self.place} had a loss that was not finite"
         rows, are = ("row", "is") if self.count == 1 else ("rows", "are")
         return f"{self.count:,} of {self.total:,} rows of {self.place} ({rows} {examples}) {are} all zeros"
 
@@ -54,12 +59,13 @@ def flaw_sentences(
         titles: titles of domains.
         among: all backbones of the page; the sentence names the affected ones if not all are.
     """
-    backbones: dict[tuple[str, str], list[str]] = {}
+    backbones: dict[tuple[str, str, str], list[str]] = {}
     for flaw in flaws:
-        backbones.setdefault((flaw.domain, flaw.text), []).append(flaw.backbone)
-    every = {*among, *(flaw.backbone for flaw in flaws)}
+        of = "" if flaw.kind == "skipped-steps" else "features of "
+        backbones.setdefault((flaw.domain, flaw.text, of), []).append(flaw.backbone)
+    every = {*among, *(flaw.backbone for flaw in flaws)} - {""}
     found = []
-    for (domain, text), names in backbones.items():
-        whose = f", features of {', '.join(names)}" if len(every) > 1 and set(names) != every else ""
+    for (domain, text, of), names in backbones.items():
+        whose = f", {of}{', '.join(names)}" if "" not in names and set(names) != every else ""
         found.append(f"{(titles or {}).get(domain, domain)}{whose}: {text}.")
     return found

@@ -22,7 +22,7 @@ docs/run-folder.md explains it for readers of the file:
 | seeds | seeds of the jobs |
 | scored | per backbone and domain: protocol, classes, images, who drew them, variant of the levels, limit |
 | told | notices: code, arguments, domain, runs (`unseen.runs.notices`) |
-| flaws | damaged images that were skipped, and rows of zeros (`unseen.runs.flaws`) |
+| flaws | damaged images that were skipped, labels that were not used, rows of zeros (`unseen.runs.flaws`) |
 | steps | how the levels were built |
 | published | name of the levels if they are published ones |
 | remarks | label → text, additional lines for the page |
@@ -53,7 +53,7 @@ from unseen.runs.earlier_formats import upgraded
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import SENTENCES, extended, unfinished
 from unseen.runs.random_draws import pooled_draws
-from unseen.runs.result_flaws import images_left_out, zero_rows
+from unseen.runs.result_flaws import images_left_out, skipped_steps, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
@@ -268,7 +268,7 @@ def _scored(
         told=[*data.told, *unfinished(left, len(keys))],
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
-        flaws=[*data.flaws, *zero_rows(results), *images_left_out(results)],
+        flaws=[*data.flaws, *zero_rows(results), *images_left_out(results), *skipped_steps(results)],
     )
 
 

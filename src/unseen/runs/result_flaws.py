@@ -1,4 +1,4 @@
-"""Flaws of the data of jobs, as counted in their results: rows of zeros, and damaged images that were skipped."""
+"""Flaws of jobs, as counted in their results: rows of zeros, damaged images, and steps without a finite loss."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
@@ -6,11 +6,15 @@ from typing import Any
 
 from unseen.features.by_hash import Stored
 from unseen.probes.by_name.classifier import ShiftJob
+from unseen.probes.by_name.dense_trained import DenseTrainingJob
+from unseen.probes.finetuning.jobs import FinetuneJob, FinetuneTaskJob
 from unseen.reading.json_records import typed
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.results import Result, reading_result
+from unseen.runs.scores import result_scores
 
 VALUE = "zero_rows"
+TRAININGS = (DenseTrainingJob, FinetuneJob, FinetuneTaskJob)
 
 
 def zero_row_values(parts: Mapping[str, Stored]) -> dict[str, Any]:
@@ -54,4 +58,18 @@ def images_left_out(results: Sequence[Result]) -> list[Flaw]:
                         "place": "test images", "count": values["damaged"], "total": values["of"],
                         "examples": values["examples"]}  # fmt: skip
                 found.append(typed(flaw, Flaw, f"{result.key}.json"))
+    return list(dict.fromkeys(found))
+
+
+def skipped_steps(results: Iterable[Result]) -> list[Flaw]:
+    """The steps of trainings whose loss was not finite, once per training."""
+    found = []
+    for result in results:
+        with reading_result(result):
+            if any(map(result.is_of, TRAININGS)) and result.values["skipped"]:
+                job, probe = result.job, next(result_scores(result)).probe
+                flaw = {"kind": "skipped-steps", "backbone": job["backbone"], "domain": job["domain"],
+                        "place": f"the training of {probe}", "count": result.values["skipped"],
+                        "total": job["protocol"]["steps"]}  # fmt: skip
+                found.append(typed(flaw, Flaw, f"{result.key}.json", defaults=True))
     return list(dict.fromkeys(found))

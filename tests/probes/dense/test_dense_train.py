@@ -1,6 +1,7 @@
 """Training on boxes and maps: resumed to the same weights, and able to learn a few images by heart."""
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch import Tensor, nn
 
 from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
@@ -21,7 +23,8 @@ from unseen.images.own.description import describe
 from unseen.images.transform import Transform
 from unseen.probes.dense import train
 from unseen.probes.dense.batches import TrainingImages, ahead, box_batches, map_batches
-from unseen.probes.dense.predictors import map_loss, map_predictor, predicted_map
+from unseen.probes.dense.finite import NotFiniteError
+from unseen.probes.dense.predictors import MapPredictor, map_loss, map_predictor, predicted_map
 from unseen.probes.dense.protocols import DETECTION_FROZEN, SEGMENTATION, DenseProtocol
 from unseen.probes.dense.train import Trained, _sgd, train_dense
 from unseen.probes.patches.codes import ClassCodes
@@ -105,6 +108,60 @@ def test_a_few_images_are_learned_by_heart(squares: OpenDenseDataset) -> None:
         assert not isinstance(labels, Objects)
         scorer.add_map(codes.decode(probabilities), labels)
     assert dict(scorer.scores())["miou"] > 0.8
+
+
+def small_network() -> MapPredictor:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        head = nn.Sequential(nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 3, 1))
+        return MapPredictor(nn.Conv2d(3, 8, 3, padding=1), head)
+
+
+def noise_batches(start: int, steps: int, bad: frozenset[int]) -> Iterator[tuple[Tensor, Tensor]]:
+    for step in range(start, steps):
+        x = torch.randn(2, 3, 16, 16, generator=torch.Generator().manual_seed(step))
+        y = (x.sum(1) > 0).long()
+        if step in bad:
+            x[0, 0, 0, 0] = torch.inf
+        yield x, y
+
+
+def test_a_batch_that_is_not_finite_leaves_weights_and_running_statistics_alone() -> None:
+    """The training with a bad batch is that of the other batches, at their rates and with their random numbers."""
+    protocol, bad = replace(TINY, steps=12), frozenset({3, 7})
+    model, plain = small_network(), small_network().train()
+    found = train_dense(model, lambda start: noise_batches(start, 12, bad), map_loss, protocol, device=CPU, every=5)
+    assert (found.finished, found.skipped, len(found.losses)) == (True, 2, 3)
+    optimizer = _sgd(plain, protocol)
+    for step, batch in enumerate(noise_batches(0, 12, frozenset())):
+        if step not in bad:
+            for group in optimizer.param_groups:
+                group["lr"] = protocol.rate_at(step)
+            optimizer.zero_grad()
+            map_loss(plain, batch, CPU).backward()
+            optimizer.step()
+    expected = plain.state_dict()
+    for name, value in model.state_dict().items():
+        if "num_batches" not in name:
+            assert torch.equal(value, expected[name]), name
+
+
+def test_weights_that_are_not_finite_at_the_end_are_a_divergence() -> None:
+    model = small_network()
+    model.body.weight.register_hook(lambda gradient: gradient * torch.inf)
+    protocol = replace(TINY, steps=1)
+    found = train_dense(model, lambda start: noise_batches(start, 1, frozenset()), map_loss, protocol, device=CPU)
+    assert (found.finished, found.skipped, len(found.losses)) == (False, 0, 1)
+
+
+def test_a_map_that_is_not_finite_is_no_prediction() -> None:
+    model = small_network().eval()
+    pixels = np.random.default_rng(0).integers(0, 255, (32, 32, 3), dtype=np.uint8)
+    transform = Transform(size=32, resize=32)
+    assert predicted_map(model, pixels, transform, TINY, CPU).isfinite().all()
+    model.head[0].running_mean[0] = torch.nan
+    with pytest.raises(NotFiniteError):
+        predicted_map(model, pixels, transform, TINY, CPU)
 
 
 def test_batches_depend_on_seed_and_step_alone(squares: OpenDenseDataset) -> None:

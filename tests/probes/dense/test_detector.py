@@ -13,6 +13,7 @@ from unseen.images.dense.labels import Objects
 from unseen.images.transform import Transform
 from unseen.probes.dense import detector
 from unseen.probes.dense.detector import AlignedPooling, as_detections, as_targets, faster_rcnn
+from unseen.probes.dense.finite import NotFiniteError
 from unseen.probes.dense.pyramid import Pyramid
 
 SIDES, LONGEST = (96,), 160
@@ -112,3 +113,21 @@ def test_detections_count_classes_from_0_and_images_without_objects_train() -> N
     assert all(bool(torch.isfinite(value)) for value in losses.values())
     crowd = as_targets(Objects.of([[0, 0, 5, 5]], [1], ignored=[True], crowd=np.array([True])), "cpu")
     assert len(crowd["boxes"]) == 0
+
+
+def test_predictions_that_are_not_finite_are_refused_instead_of_left_out() -> None:
+    """Thresholds would drop them, and an image without detections would be scored."""
+    image = [torch.rand(3, 96, 96)]
+    for part in ("backbone.fpn.inner_blocks.0.0.bias", "rpn.head.bbox_pred.bias", "roi_heads.box_predictor.bbox_pred.bias"):
+        model = built().eval()
+        dict(model.named_parameters())[part].data[0] = torch.nan
+        with pytest.raises(NotFiniteError), torch.no_grad():
+            model(image)
+
+
+def test_the_loss_of_an_image_that_is_not_finite_is_not_finite() -> None:
+    """So the step is skipped and counted."""
+    images, targets = scene()
+    images[0][0, 5, 5] = torch.inf
+    losses = built().train()(images, targets)
+    assert not torch.stack(list(losses.values())).sum().isfinite()

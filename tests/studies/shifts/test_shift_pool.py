@@ -20,6 +20,7 @@ from unseen.studies.shifts.pool import PoolRequest, train_pool
 from unseen.studies.shifts.pool_networks import clip_network, clip_texts, contrastive
 from unseen.studies.shifts.recipes import SHARES, choose_recipe, protocol_of
 from unseen.studies.shifts.request import ShiftRequest
+from unseen.studies.shifts.training import skipped_sentence
 from unseen.studies.shifts.training_sets import class_names_of, open_training_set, refuse_tested
 from unseen.studies.study import Silent, Stepping, run_study
 
@@ -118,6 +119,12 @@ def test_clip_models_learn_captions_and_classify(data: Path, tmp_path: Path) -> 
     train_pool(request, tmp_path / "pool", every=8)
     run = run_study(ShiftRequest(plans[:1], [open_own(data / "dark")], SETTINGS), tmp_path / "run")
     assert run.scores[0].value > 0.6  # of three colours, which it has seen
+
+
+def test_losses_that_are_not_finite_are_told() -> None:
+    assert skipped_sentence("resnet18 100%", {"skipped": 0}, 400) == []
+    [sentence] = skipped_sentence("resnet18 100%", {"skipped": 3}, 400)
+    assert sentence.startswith("resnet18 100%: 3 of 400 training steps")
 
 
 def test_the_contrastive_loss(tmp_path: Path) -> None:

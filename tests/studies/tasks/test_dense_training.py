@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -13,12 +14,14 @@ from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_datas
 from unseen.images.dense.labels import Objects
 from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
-from unseen.probes.dense import train
+from unseen.probes.dense import train, work
+from unseen.probes.dense.finite import NotFiniteError
 from unseen.probes.dense.protocols import DETECTION_FROZEN, DenseProtocol, shortened
 from unseen.runs.means import Means
 from unseen.studies.study import Silent, plan_study, run_study
 from unseen.studies.tasks import dense_training
 from unseen.studies.tasks.dense_training import DenseTrainingRequest
+from unseen.studies.tasks.results import task_page
 
 
 def scenes(name: str) -> OpenDenseDataset:
@@ -89,6 +92,32 @@ def test_a_detector_is_trained_scored_and_shown_and_the_record_says_that_a_vit_i
     assert {score.protocol for score in found.scores} == {"ericsson-2021-detection-frozen-extended-short"}
     assert [each.code for each in found.told] == ["short-training", "simple-pyramid"]
     assert len(list((tmp_path / "pictures").rglob("*.png"))) == 2
+
+
+def test_steps_without_a_finite_loss_are_told_and_predictions_that_are_not_finite_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DenseTrainingRequest, "_step_seconds", lambda *_: 1.0)
+    asked, steps, right = request("scenes-seen"), list[int](), work.map_loss
+
+    def loss(*arguments: Any) -> torch.Tensor:
+        steps.append(len(steps))
+        return right(*arguments) * (torch.inf if len(steps) == 2 else 1)
+
+    monkeypatch.setattr(work, "CHECKS", 1)
+    monkeypatch.setattr(work, "map_loss", loss)
+    found = run_study(asked, tmp_path / "a")
+    flaws = [(each.kind, each.place, each.count, each.total) for each in found.flaws]
+    assert flaws == [("skipped-steps", "the training of upernet", 1, 3)]
+    assert sum("1 of 3 steps" in sentence for sentence in task_page(tmp_path / "a").notices) == 1
+
+    def predict(*_: object, **__: object) -> torch.Tensor:
+        raise NotFiniteError
+
+    monkeypatch.setattr(work, "predicted_map", predict)
+    with pytest.raises(UserError, match="resnet10t on scenes-seen: .*not finite"):
+        run_study(asked, tmp_path / "b")
+    assert not list((tmp_path / "b/results").glob("*.json"))
 
 
 def test_only_trainings_whose_numbers_changed_are_other_jobs() -> None:

@@ -30,6 +30,7 @@ from torchvision.ops.feature_pyramid_network import LastLevelMaxPool
 from unseen.images.dense.labels import Objects
 from unseen.images.transform import Transform
 from unseen.metrics.boxes import Detections
+from unseen.probes.dense.finite import checked
 from unseen.probes.dense.pyramid import STRIDES, Frozen, FrozenNorms, Pyramid, freeze_early_stages
 from unseen.probes.dense.simple_pyramid import SimplePyramid
 
@@ -129,11 +130,14 @@ class WideAnchors(AnchorGenerator):  # type: ignore[misc]
 
 
 class WideRPNHead(RPNHead):  # type: ignore[misc]
-    """Scores and box offsets in 32 bits, whatever the products have."""
+    """Scores and box offsets in 32 bits, whatever the products have; outside of training they must be finite."""
 
     def forward(self, x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        scores, offsets = super().forward(x)
-        return [each.float() for each in scores], [each.float() for each in offsets]
+        scores, offsets = ([each.float() for each in maps] for maps in super().forward(x))
+        if not self.training:  # the proposals would lack those that are not finite
+            for each in (*scores, *offsets):
+                checked(each)
+        return scores, offsets
 
 
 class L1Proposals(RegionProposalNetwork):  # type: ignore[misc]
@@ -160,7 +164,11 @@ class L1Heads(RoIHeads):  # type: ignore[misc]
         image_shapes: list[tuple[int, int]],
         targets: list[dict[str, Tensor]] | None = None,
     ) -> tuple[list[dict[str, Tensor]], dict[str, Tensor]]:
-        """Detections of each image (none in training), and losses (none in tests)."""
+        """Detections of each image (none in training), and losses (none in tests).
+
+        Raises:
+            NotFiniteError: outside of training, if scores or boxes are not finite.
+        """
         labels: list[Tensor] = []
         if self.training:
             proposals, _, labels, wanted = self.select_training_samples(proposals, targets)
@@ -168,7 +176,7 @@ class L1Heads(RoIHeads):  # type: ignore[misc]
         scores, offsets = (each.float() for each in self.box_predictor(pooled))
         if self.training:
             return [], _box_losses(scores, offsets, torch.cat(labels), torch.cat(wanted))
-        found = self.postprocess_detections(scores, offsets, proposals, image_shapes)
+        found = self.postprocess_detections(checked(scores), checked(offsets), proposals, image_shapes)
         return [dict(zip(("boxes", "scores", "labels"), of, strict=True)) for of in zip(*found, strict=True)], {}
 
 

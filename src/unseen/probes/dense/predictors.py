@@ -13,6 +13,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.images.transform import Transform
 from unseen.probes.dense.bodies import body_with_maps, frozen_last_map
+from unseen.probes.dense.finite import checked
 from unseen.probes.dense.heads import PSPHead, UPerHead
 from unseen.probes.dense.protocols import DenseProtocol
 from unseen.probes.dense.scaling import padded_batch, scaled_image, scaled_size
@@ -64,14 +65,18 @@ def map_loss(model: nn.Module, batch: tuple[Tensor, Tensor], device: torch.devic
 def predicted_map(
     model: nn.Module, pixels: NDArray[np.uint8], transform: Transform, protocol: DenseProtocol, device: torch.device
 ) -> Tensor:
-    """(count, h, w) probabilities of codes at the size of an image, averaged over the protocol's test sizes."""
+    """(count, h, w) probabilities of codes at the size of an image, averaged over the protocol's test sizes.
+
+    Raises:
+        NotFiniteError: if scores of the network are not finite.
+    """
     size = (pixels.shape[0], pixels.shape[1])
     total: Tensor | None = None
     for side in protocol.tested:
         scaled = scaled_image(pixels, scaled_size(size, side, protocol.longest), transform)
         batch = padded_batch([scaled]).to(device)
         with torch.autocast(device.type, dtype=torch.float16, enabled=device.type == "cuda"):
-            scores = model(batch).float()
+            scores = checked(model(batch).float())
         whole = interpolate(scores, size=batch.shape[2:], mode="bilinear", align_corners=False)
         inside = whole[:, :, : scaled.shape[1], : scaled.shape[2]]
         probabilities = interpolate(inside, size=size, mode="bilinear", align_corners=False)[0].softmax(dim=0)

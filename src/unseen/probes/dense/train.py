@@ -7,8 +7,9 @@ then bit-identical; on a GPU the order of some sums varies.
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from torch import Tensor, nn
 
 from unseen.errors import UserError
 from unseen.probes.dense.protocols import DenseProtocol
+from unseen.probes.finetuning.soundness import all_finite, end_to_end, restore_unless_finite
 from unseen.probes.finetuning.training_state import TrainingState
 
 Batches = Callable[[int], Iterator[Any]]
@@ -34,9 +36,10 @@ class Trained:
     """Result of a training; the network itself was modified in place.
 
     Attributes:
-        losses: mean of the finite losses between one check and the next.
-        finished: False if the last loss before a check was not finite: training diverged and stopped there.
-        skipped: steps with a non-finite loss, which left the weights unchanged.
+        losses: mean of the finite losses between one check and the next, if there are any.
+        finished: False if training diverged: the last loss before a check was not finite, and training stopped there;
+            or the weights or running statistics were not finite at its end.
+        skipped: steps with a non-finite loss, which left weights and running statistics unchanged.
     """
 
     losses: tuple[float, ...]
@@ -75,14 +78,15 @@ def train_dense(
     what = {"protocol": asdict(protocol), "seed": seed, "every": every, "identity": identity}
     state = TrainingState(model, optimizer, scaler, json.dumps(what, sort_keys=True))
     step, losses, skipped = state.load(checkpoint, device) if checkpoint else (0, [], 0)
+    statistics = end_to_end(model.buffers())
+    update = partial(_step, model, optimizer, scaler, statistics, loss, protocol, seed)
     coming, finished, saved = batches(step), True, time.monotonic()
     with torch.random.fork_rng(devices=[device] if on_gpu else []):
         while finished and step < protocol.steps:
             stretch = range(step, min(step + every, protocol.steps))
-            recent = [_step(model, optimizer, scaler, loss, next(coming), protocol, number, seed) for number in stretch]
-            values = torch.stack(recent).cpu()
+            values = torch.stack([update(next(coming), number) for number in stretch]).cpu()
             sound = values[values.isfinite()]
-            losses.append(float(sound.mean()) if len(sound) else float("nan"))
+            losses += [float(sound.mean())] if len(sound) else []
             skipped += len(values) - len(sound)
             step, finished = stretch.stop, isfinite(float(values[-1]))
             watch(step)
@@ -91,33 +95,39 @@ def train_dense(
                 saved = time.monotonic()
     optimizer.zero_grad(set_to_none=True)
     model.eval()
-    return Trained(tuple(losses), finished, skipped)
+    return Trained(tuple(losses), finished and all_finite(model), skipped)
 
 
 def _step(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     scaler: torch.amp.GradScaler,
+    statistics: Sequence[Tensor],
     loss: Loss,
-    batch: Any,
     protocol: DenseProtocol,
-    number: int,
     seed: int,
+    batch: Any,
+    number: int,
 ) -> Tensor:
-    """One update; returns the loss before it. The scaler skips an update with non-finite gradients."""
+    """One update; returns the loss before it.
+
+    A non-finite loss changes nothing. The scaler skips an update with non-finite gradients.
+    """
     torch.manual_seed((seed << 32) + number)  # after the batch, since preparing it may use the same generator
     for group in optimizer.param_groups:
         group["lr"] = protocol.rate_at(number)
     device = next(model.parameters()).device
+    before = [vector.clone() for vector in statistics]
     optimizer.zero_grad(set_to_none=True)
     with torch.autocast(device.type, dtype=torch.float16, enabled=scaler.is_enabled()):
         value = loss(model, batch, device)
-    if not scaler.is_enabled() and not bool(value.isfinite()):
-        return value.detach().float()
-    scaler.scale(value).backward()  # type: ignore[no-untyped-call]
-    scaler.step(optimizer)
-    scaler.update()
-    return value.detach().float()
+    if scaler.is_enabled() or bool(value.isfinite()):
+        scaler.scale(value).backward()  # type: ignore[no-untyped-call]
+        scaler.step(optimizer)
+        scaler.update()
+    value = value.detach().float()
+    restore_unless_finite(value, statistics, before)
+    return value
 
 
 def _sgd(model: nn.Module, protocol: DenseProtocol) -> torch.optim.SGD:

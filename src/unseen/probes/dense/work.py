@@ -1,6 +1,7 @@
 """One training on images with boxes or maps, from the backbone to the scores."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from unseen.metrics.detection import best_f1_score, coco_scores, voc_scores
 from unseen.probes.by_name.dense_trained import DenseTrainingJob
 from unseen.probes.dense.batches import TrainingImages, box_batches, map_batches
 from unseen.probes.dense.bodies import body_with_maps
+from unseen.probes.dense.finite import NotFiniteError
 from unseen.probes.dense.predictors import detector_loss, map_loss, map_predictor, predicted_map
 from unseen.probes.dense.scaling import detector_image
 from unseen.probes.dense.train import Trained, train_dense
@@ -63,12 +65,15 @@ def train_and_score(
     stretch = every or max(job.protocol.steps // CHECKS, 1)
     trained = _trained(model, images, codes, job, device, checkpoint, stretch, watch)
     if not trained.finished:
-        raise UserError(f"{job.backbone} on {job.domain}: training diverged")
+        raise UserError(
+            f"{job.backbone} on {job.domain}: training diverged, as its losses or weights are not finite numbers; "
+            "check the weights and the preprocessing of the backbone"
+        )
     values: dict[str, Any] = {"losses": list(trained.losses), "skipped": trained.skipped}
     if not test:
         return values
     if codes is None:
-        return values | _score_boxes(model, data, backbone.spec.transform, device, pictures)
+        return values | _score_boxes(model, data, backbone.spec.transform, job, device, pictures)
     return values | _score_maps(model, data, codes, backbone, job, device, pictures)
 
 
@@ -136,9 +141,26 @@ def _trained(
     return told(batches=partial(box_batches, images, partial(as_targets, device="cpu")), loss=detector_loss)
 
 
+@contextmanager
+def _finite(job: DenseTrainingJob, data: OpenDenseDataset, number: int) -> Iterator[None]:
+    """Name the image whose predictions are not finite."""
+    try:
+        yield
+    except NotFiniteError:
+        raise UserError(
+            f"{job.backbone} on {job.domain}: the predictions for the test image {data.source.entries[number].id} are "
+            "not finite numbers; check that image, and the weights and the preprocessing of the backbone"
+        ) from None
+
+
 @torch.inference_mode()
 def _score_boxes(
-    model: nn.Module, data: OpenDenseDataset, transform: Transform, device: torch.device, folder: Path | None
+    model: nn.Module,
+    data: OpenDenseDataset,
+    transform: Transform,
+    job: DenseTrainingJob,
+    device: torch.device,
+    folder: Path | None,
 ) -> dict[str, Any]:
     from unseen.probes.dense.detector import as_detections
 
@@ -147,7 +169,7 @@ def _score_boxes(
     for number, objects in _labelled(data, "test"):
         assert isinstance(objects, Objects)
         image = detector_image(data.pixels(number), transform).to(device)
-        with torch.autocast(device.type, dtype=torch.float16, enabled=device.type == "cuda"):
+        with _finite(job, data, number), torch.autocast(device.type, torch.float16, enabled=device.type == "cuda"):
             [detected] = model([image])
         truth.append(objects)
         detections.append(as_detections(detected))
@@ -188,7 +210,8 @@ def _score_maps(
     predict = partial(predicted_map, model, transform=backbone.spec.transform, protocol=job.protocol, device=device)
     for number, labels in _labelled(data, "test"):
         assert not isinstance(labels, Objects)
-        predicted = codes.decode(predict(data.pixels(number)))
+        with _finite(job, data, number):
+            predicted = codes.decode(predict(data.pixels(number)))
         scorer.add_map(predicted, labels)
         score = image_score(codes, predicted, labels)
         if score is not None:

@@ -21,10 +21,9 @@ from unseen.features.device_memory import sent
 from unseen.probes.finetuning.optimiser import make_optimiser
 from unseen.probes.finetuning.protocol import AdamWProtocol, FinetuneProtocol
 from unseen.probes.finetuning.replay import Replay
+from unseen.probes.finetuning.soundness import all_finite, end_to_end, restore_unless_finite
 from unseen.probes.finetuning.training_state import TrainingState
 
-ALIGNED = 64
-"""Alignment of buffers: kernels may need addresses that are multiples of 128 bytes or more."""
 Batches = Callable[[int], Iterator[tuple[Tensor, Tensor]]]
 """The batches from a step on, in order: inputs (b, …) and class indices (b,) or other targets, on any device."""
 Objective = Callable[[nn.Module, Tensor, Tensor], Tensor]
@@ -36,8 +35,9 @@ class Finetuned:
     """Result of a training; the network itself was modified in place.
 
     Attributes:
-        losses: mean of the finite losses between one check and the next.
-        finished: False if the last loss before a check was not finite: training diverged and stopped there.
+        losses: mean of the finite losses between one check and the next, if there are any.
+        finished: False if training diverged: the last loss before a check was not finite, and training stopped there;
+            or the weights or running statistics were not finite at its end.
         skipped: steps with a non-finite loss. On a GPU, such a loss arises when a product overflows 16 bits; the step
             leaves the weights unchanged, and training continues.
     """
@@ -118,36 +118,20 @@ def finetune(
                 loss = take(inputs.to(device), sent(labels, device))
                 total += torch.where(loss.isfinite(), loss, 0.0)
                 sound += loss.isfinite()
-            losses.append(float(total / sound))
-            skipped += len(stretch) - int(sound)
+            finite = int(sound)
+            losses += [float(total / sound)] if finite else []
+            skipped += len(stretch) - finite
             step, finished = stretch.stop, isfinite(float(loss))
             watch(step)
             if checkpoint and finished:
                 state.save(checkpoint, step, losses, skipped)
     optimiser.zero_grad(set_to_none=True)
     model.eval()
-    return Finetuned(tuple(losses), finished, skipped)
+    return Finetuned(tuple(losses), finished and all_finite(model), skipped)
 
 
 def _index(device: torch.device) -> int:
     return torch.cuda.current_device() if device.index is None else device.index
-
-
-def end_to_end(buffers: Iterable[Tensor]) -> list[Tensor]:
-    """One vector per floating dtype of the buffers, which become views of it: hundreds then need a single copy."""
-    by_dtype: dict[torch.dtype, list[Tensor]] = {}
-    for buffer in buffers:
-        if buffer.is_floating_point():
-            by_dtype.setdefault(buffer.dtype, []).append(buffer)
-    vectors = []
-    for alike in by_dtype.values():
-        sizes = [-(-buffer.numel() // ALIGNED) * ALIGNED for buffer in alike]
-        vector = alike[0].new_zeros(sum(sizes))
-        for buffer, place in zip(alike, torch.split(vector, sizes), strict=True):
-            view = place[: buffer.numel()].view(buffer.shape).copy_(buffer)
-            buffer.data = view
-        vectors.append(vector)
-    return vectors
 
 
 def _step(
@@ -164,8 +148,7 @@ def _step(
 
     Args:
         scaler: skips an update with non-finite gradients.
-        statistics: running statistics of the network, as one vector, which a non-finite loss leaves unchanged: a single
-            batch would spoil them permanently.
+        statistics: running statistics of the network, as one vector, which a non-finite loss leaves unchanged.
         clip: see `AdamWProtocol`.
     """
     before = [vector.clone() for vector in statistics]
@@ -179,8 +162,7 @@ def _step(
     scaler.step(optimiser)
     scaler.update()
     loss = loss.detach().float()
-    for vector, old in zip(statistics, before, strict=True):
-        torch.where(loss.isfinite(), vector, old, out=vector)
+    restore_unless_finite(loss, statistics, before)
     return loss
 
 

@@ -27,7 +27,14 @@ from unseen.runs.means import ALONE, Means
 from unseen.runs.results import RESULTS, missing, read_result, result_path
 from unseen.studies.shifts.plans import TEMPLATES, ZERO_SHOT, ModelPlan, check_plan, class_names, load_model
 from unseen.studies.shifts.pool_networks import PoolNetwork, trained_classifier
-from unseen.studies.shifts.training import EVERY, checkpoint_of, image_seconds, remove_checkpoints, train_network
+from unseen.studies.shifts.training import (
+    EVERY,
+    checkpoint_of,
+    image_seconds,
+    remove_checkpoints,
+    skipped_sentence,
+    train_network,
+)
 from unseen.studies.shifts.training_sets import TrainingSet
 from unseen.studies.study import Plan, Silent, Watch
 
@@ -178,6 +185,10 @@ def finetune_zero_shot(
         told.started(left, len(jobs), request.seconds(left) / means.places)
     for job in told.track(execute(jobs, out / RESULTS, work, executor), "learning rates done", left):
         remove_checkpoints(out, [job])
+    for rate, job in request.jobs.items():
+        result = read_result(out / RESULTS, job_key(job))
+        for sentence in skipped_sentence(f"rate {rate:g}", result.values, job.protocol.steps) if result else ():
+            told.tell(sentence)
     return _write_models(request, out)
 
 

@@ -38,7 +38,14 @@ from unseen.studies.shifts.pool_networks import (
     network_config,
 )
 from unseen.studies.shifts.recipes import Recipe, protocol_of
-from unseen.studies.shifts.training import EVERY, checkpoint_of, image_seconds, remove_checkpoints, train_network
+from unseen.studies.shifts.training import (
+    EVERY,
+    checkpoint_of,
+    image_seconds,
+    remove_checkpoints,
+    skipped_sentence,
+    train_network,
+)
 from unseen.studies.shifts.training_sets import TrainingSet, refuse_same_sets
 from unseen.studies.study import Plan, Silent, Watch
 from unseen.words import counted
@@ -297,6 +304,8 @@ def _write_models(request: PoolRequest, out: Path, watch: Watch) -> Path:
             why = "its training diverged; use a smaller --rate" if result else "it has no result yet"
             watch.tell(f"{model.name} is left out: {why}")
             continue
+        for sentence in skipped_sentence(model.name, result.values, job.setup.recipe.steps):
+            watch.tell(sentence)
         place = _file(out, job).relative_to(out).as_posix()
         if job.kind == "clip":
             what = [f"openclip:{place}", model.group, "zero-shot", "", CLASSES, request.templates, ""]

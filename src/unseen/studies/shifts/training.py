@@ -1,6 +1,6 @@
 """The training of one network for the shift study, which resumes from a checkpoint."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,12 @@ def train_network(
     if done.finished:
         network.write(place)
     return {"images": len(rows), "finished": done.finished, "losses": list(done.losses), "skipped": done.skipped}
+
+
+def skipped_sentence(name: str, values: Mapping[str, Any], steps: int) -> list[str]:
+    """A sentence if losses of a training were not finite, given the values of its result."""
+    skipped = values["skipped"]
+    return [f"{name}: {skipped:,} of {steps:,} training steps had a loss that was not finite"] if skipped else []
 
 
 def image_seconds(network: PoolNetwork, batch: int, images: int) -> float:

@@ -16,7 +16,7 @@ from unseen.runs.merge import merge_with_names
 from unseen.runs.notices import unfinished
 from unseen.runs.provenance import provenance
 from unseen.runs.record import read_record
-from unseen.runs.result_flaws import zero_rows
+from unseen.runs.result_flaws import skipped_steps, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, read_result
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
@@ -109,7 +109,7 @@ def page_of_results(
     else:
         beside = printed
     together = averages([*own, *beside])
-    flaws = [*dict.fromkeys([*data.flaws, *zero_rows(found)])]
+    flaws = [*dict.fromkeys([*data.flaws, *zero_rows(found), *skipped_steps(found)])]
     tables = [CorrelationTable("The paper's 14 models", *_correlated(printed))]
     if len(data.backbones) >= LEAST:
         tables.append(CorrelationTable("Your backbones", *_correlated(own)))
@@ -136,7 +136,9 @@ def page_of_results(
         notices=[
             *filter(None, [data.notice]),
             *task_comparison_notices(verdicts),
-            *flaw_sentences(flaws, {domain.name: domain.title for domain in data.domains}),
+            *flaw_sentences(
+                flaws, {each.name: each.title for each in data.domains}, [each.name for each in data.backbones]
+            ),
             *short,
         ],
         notes=without_average([*own, *printed]),

@@ -1,0 +1,40 @@
+"""Running statistics that are restored, and weights that are checked."""
+
+import pytest
+import torch
+from torch import nn
+
+from unseen.probes.finetuning.soundness import all_finite, end_to_end, restore_unless_finite
+
+
+def test_buffers_laid_end_to_end_keep_their_values_and_are_views() -> None:
+    model = nn.Sequential(nn.BatchNorm1d(3), nn.BatchNorm1d(70).double(), nn.BatchNorm1d(130)).train()
+    for buffer in model.buffers():
+        if buffer.is_floating_point():
+            buffer.copy_(torch.randn(buffer.shape))
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    vectors = end_to_end(model.buffers())
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert [vector.dtype for vector in vectors] == [torch.float32, torch.float64]
+    for vector in vectors:
+        vector.fill_(7)
+    assert all((value == 7).all() for name, value in model.state_dict().items() if "running" in name)
+    model[0](torch.randn(4, 3))
+    assert float(vectors[0].min()) < 7
+    assert end_to_end([torch.ones(2, dtype=torch.int64)]) == []
+
+
+@pytest.mark.parametrize(("loss", "expected"), [(1.0, 3.0), (float("inf"), 2.0), (float("nan"), 2.0)])
+def test_statistics_are_restored_after_a_loss_that_is_not_finite(loss: float, expected: float) -> None:
+    statistics, before = [torch.full((4,), 3.0)], [torch.full((4,), 2.0)]
+    restore_unless_finite(torch.tensor(loss), statistics, before)
+    assert statistics[0].tolist() == 4 * [expected]
+
+
+@pytest.mark.parametrize("name", ["weight", "running_var"])
+def test_weights_and_statistics_are_checked(name: str) -> None:
+    model = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(3))
+    assert all_finite(model)
+    assert all_finite(nn.Flatten())
+    model[1].state_dict()[name][1] = torch.nan
+    assert not all_finite(model)
