@@ -118,7 +118,11 @@ def test_detections_count_classes_from_0_and_images_without_objects_train() -> N
 def test_predictions_that_are_not_finite_are_refused_instead_of_left_out() -> None:
     """Thresholds would drop them, and an image without detections would be scored."""
     image = [torch.rand(3, 96, 96)]
-    for part in ("backbone.fpn.inner_blocks.0.0.bias", "rpn.head.bbox_pred.bias", "roi_heads.box_predictor.bbox_pred.bias"):
+    for part in (
+        "backbone.fpn.inner_blocks.0.0.bias",
+        "rpn.head.bbox_pred.bias",
+        "roi_heads.box_predictor.bbox_pred.bias",
+    ):
         model = built().eval()
         dict(model.named_parameters())[part].data[0] = torch.nan
         with pytest.raises(NotFiniteError), torch.no_grad():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from unseen.probes.finetuning.soundness import all_finite, end_to_end, restore_unless_finite
+from unseen.probes.finetuning.soundness import end_to_end, finite_tensors, restore_unless_finite
 
 
 def test_buffers_laid_end_to_end_keep_their_values_and_are_views() -> None:
@@ -31,10 +31,12 @@ def test_statistics_are_restored_after_a_loss_that_is_not_finite(loss: float, ex
     assert statistics[0].tolist() == 4 * [expected]
 
 
-@pytest.mark.parametrize("name", ["weight", "running_var"])
-def test_weights_and_statistics_are_checked(name: str) -> None:
+def test_weights_and_buffers_are_checked_by_name() -> None:
     model = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(3))
-    assert all_finite(model)
-    assert all_finite(nn.Flatten())
-    model[1].state_dict()[name][1] = torch.nan
-    assert not all_finite(model)
+    model.register_buffer("mask", torch.tensor([0.0, -torch.inf]))
+    every = {"1.weight", "1.bias", "1.running_mean", "1.running_var"}
+    assert finite_tensors(model) == every
+    assert finite_tensors(nn.Flatten()) == frozenset()
+    for name in ("weight", "running_var"):
+        model[1].state_dict()[name][1] = torch.nan
+    assert finite_tensors(model) == every - {"1.weight", "1.running_var"}

@@ -39,8 +39,9 @@ def restore_unless_finite(loss: Tensor, statistics: Sequence[Tensor], before: Se
         torch.where(loss.isfinite(), vector, old, out=vector)
 
 
-def all_finite(model: nn.Module) -> bool:
-    """Whether all weights and all running statistics of a network are finite."""
-    tensors = [*model.parameters(), *model.buffers()]
-    found = [each.detach().isfinite().all() for each in tensors if each.is_floating_point() and each.numel()]
-    return not found or bool(torch.stack(found).all())
+def finite_tensors(model: nn.Module) -> frozenset[str]:
+    """Names of the weights and buffers of a network that are finite; a mask may be infinite on purpose."""
+    tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    checked = {name: each.detach().isfinite().all() for name, each in tensors.items() if each.is_floating_point()}
+    finite = torch.stack(list(checked.values())).tolist() if checked else []
+    return frozenset(name for name, sound in zip(checked, finite, strict=True) if sound)

@@ -21,7 +21,7 @@ from unseen.features.device_memory import sent
 from unseen.probes.finetuning.optimiser import make_optimiser
 from unseen.probes.finetuning.protocol import AdamWProtocol, FinetuneProtocol
 from unseen.probes.finetuning.replay import Replay
-from unseen.probes.finetuning.soundness import all_finite, end_to_end, restore_unless_finite
+from unseen.probes.finetuning.soundness import end_to_end, finite_tensors, restore_unless_finite
 from unseen.probes.finetuning.training_state import TrainingState
 
 Batches = Callable[[int], Iterator[tuple[Tensor, Tensor]]]
@@ -87,6 +87,7 @@ def finetune(
     _refuse_nonsense(protocol, model, every)
     on_gpu = device.type == "cuda"
     model.to(device).train()
+    finite = finite_tensors(model)
     if on_gpu:  # the memory format of images, so that convolutions need not transpose them
         model.to(memory_format=torch.channels_last)
     rate = torch.zeros(
@@ -118,16 +119,15 @@ def finetune(
                 loss = take(inputs.to(device), sent(labels, device))
                 total += torch.where(loss.isfinite(), loss, 0.0)
                 sound += loss.isfinite()
-            finite = int(sound)
-            losses += [float(total / sound)] if finite else []
-            skipped += len(stretch) - finite
+            losses += [float(total / sound)] if int(sound) else []
+            skipped += len(stretch) - int(sound)
             step, finished = stretch.stop, isfinite(float(loss))
             watch(step)
             if checkpoint and finished:
                 state.save(checkpoint, step, losses, skipped)
     optimiser.zero_grad(set_to_none=True)
     model.eval()
-    return Finetuned(tuple(losses), finished and all_finite(model), skipped)
+    return Finetuned(tuple(losses), finished and finite <= finite_tensors(model), skipped)
 
 
 def _index(device: torch.device) -> int:
