@@ -8,10 +8,13 @@ import torch
 from torch import Generator, Tensor, nn
 
 from unseen.errors import UserError
-from unseen.probes.logistic import Setting, probe_logistic, probe_settings
+from unseen.metrics.geometry import unit_rows
+from unseen.probes.logistic import Setting, final_fit, probe_logistic, probe_settings
 from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.sampling import draw_shots, split_validation, stream
+from unseen.probes.sgd.rows import Resident
 from unseen.probes.sgd.schedule import epoch_orders
+from unseen.probes.sgd.scoring import accuracies
 from unseen.probes.sgd.stacked import initial_weights
 
 QUICK = LogisticProtocol(name="quick", epochs=8, trials=6, round_size=3, batch=64)
@@ -148,6 +151,44 @@ def test_the_scale_of_features_does_not_matter(scale: float) -> None:
     plain = probe_logistic(X, y, X_test, y_test, protocol=QUICK)
     scaled = probe_logistic(X.double() * scale, y, X_test.double() * scale, y_test, protocol=QUICK)
     assert scaled.top1 == pytest.approx(plain.top1, abs=1.01 / len(y_test))
+
+
+@pytest.mark.parametrize("products", [torch.float32, torch.float16])
+@pytest.mark.parametrize("shots", [None, 1])
+@pytest.mark.parametrize("rates", [(1e30, 1e36), (1e37, 1e38)])
+def test_a_final_fit_that_diverges_is_refused(
+    rates: tuple[float, float], shots: int | None, products: torch.dtype
+) -> None:
+    X, y, X_test, y_test = problem()
+    protocol, said = replace(QUICK, rates=rates, decays=(1.0, 1e3)), "the final fit .* diverged at the learning rate"
+    with pytest.raises(UserError, match=said):
+        probe_logistic(X, y, X_test, y_test, protocol=protocol, shots=shots, products=products)
+    options = {"protocol": protocol, "device": torch.device("cpu"), "products": products}
+    with pytest.raises(UserError, match=said):
+        final_fit(X, y, 6, Setting(shots, 0), (rates[0], 1.0), **options)
+    weights, bias = final_fit(X, y, 6, Setting(shots, 0), (0.1, 1e-4), **options)
+    assert weights.isfinite().all()
+    assert bias.isfinite().all()
+
+
+def test_trials_that_diverge_lose() -> None:
+    protocol = replace(QUICK, rates=(1e-3, 1e33), decays=(1e-3, 1e-2), starts=6)  # the first rate is 1
+    found = probe_logistic(*problem(), protocol=protocol)
+    assert found.rate == pytest.approx(1)
+    assert found.top1 > 0.5
+
+
+def test_scores_that_are_not_finite_lose_a_search_and_are_no_accuracy() -> None:
+    X, y = problem()[:2]
+    tests = Resident.load(X, unit_rows, device=torch.device("cpu"), dtype=torch.float32, name="test")
+    weights = torch.stack(2 * [initial_weights(12, 6, Generator().manual_seed(0))])
+    weights[1, 3, 3] = math.inf
+    searched, marked = (
+        accuracies(tests, torch.arange(len(y)), y, weights, (1, 5), mark_not_finite=mark) for mark in (False, True)
+    )
+    assert searched.isfinite().all()
+    assert marked[:, 1].isnan().all()
+    assert torch.equal(marked[:, 0], searched[:, 0])
 
 
 def test_constant_features_score_by_chance() -> None:

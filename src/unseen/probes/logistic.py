@@ -115,10 +115,17 @@ def probe_settings(
         best = [best_trial(problem.search.trials) for problem in group]
         pairs = [[(trial.rate, trial.decay)] for trial in best]
         finals = trainer.fit(
-            [problem.whole for problem in group], pairs, [final_generator(p.setting.seed) for p in group]
+            [problem.whole for problem in group],
+            pairs,
+            [final_generator(problem.setting.seed) for problem in group],
+            mark_diverged=True,
         )
         for problem, trial, weights in zip(group, best, finals, strict=True):
-            top1, top5 = accuracies(tests, torch.arange(len(y_test)), y_test.long(), weights, (1, 5))[:, 0].tolist()
+            everything = torch.arange(len(y_test))
+            found = accuracies(tests, everything, y_test.long(), weights, (1, 5), mark_not_finite=True)[:, 0]
+            if not bool(weights.isfinite().all()) or not bool(found.isfinite().all()):
+                raise _diverged(trial.rate)
+            top1, top5 = found.tolist()
             fewest = int(torch.bincount(trainer.y[problem.whole], minlength=classes).min())
             final = weights[0].cpu()
             yield (
@@ -147,11 +154,23 @@ def final_fit(
     device: torch.device,
     products: torch.dtype,
 ) -> tuple[Tensor, Tensor]:
-    """(c, d) weights and (c,) bias of the final classifier of a setting with known rate and decay, on the CPU."""
+    """(c, d) weights and (c,) bias of the final classifier of a setting with known rate and decay, on the CPU.
+
+    A fit that diverges is refused.
+    """
     trainer = Trainer.load(X, y, classes, protocol, device=device, dtype=products)
     rows = torch.arange(len(y)) if setting.shots is None else draw_shots(y, setting.shots, stream(setting.seed, 3))
-    fitted = trainer.fit([rows], [[pair]], [final_generator(setting.seed)])[0][0].cpu()
+    fitted = trainer.fit([rows], [[pair]], [final_generator(setting.seed)], mark_diverged=True)[0][0].cpu()
+    if not bool(fitted.isfinite().all()):
+        raise _diverged(pair[0])
     return fitted[:-1].T.contiguous(), fitted[-1]
+
+
+def _diverged(rate: float) -> UserError:
+    return UserError(
+        f"the final fit of the logistic regression diverged at the learning rate {rate:g}, which the search chose; use "
+        "a protocol with smaller rates, or another seed"
+    )
 
 
 def _validation(trainer: Trainer, group: Sequence["_Problem"], number: int, weights: Tensor) -> Tensor:

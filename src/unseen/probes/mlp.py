@@ -30,7 +30,6 @@ class MlpResult:
 
     Attributes:
         rate, decay: the chosen pair, among `trials` in the order tried.
-        finished: whether the final training reached its end; if not, it diverged and kept its last finite weights.
     """
 
     top1: float
@@ -38,7 +37,6 @@ class MlpResult:
     rate: float
     decay: float
     trials: tuple[Trial, ...]
-    finished: bool
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,8 @@ def probe_mlp(
     The training set is split per class, as in the logistic probe with the same seed. Each trial trains on the larger
     part and is scored by top-1 on the smaller one after its last epoch; the best pair trains the final MLP on the whole
     training set. Trials share their initial weights and the order of samples, which depend only on `seed`. Weights and
-    sums are in float32; on a GPU factors are rounded to TF32 (19 bits).
+    sums are in float32; on a GPU factors are rounded to TF32 (19 bits). Trials that diverge are scored with their last
+    finite weights; a final MLP that diverges is refused.
 
     Args:
         X_train, X_test: (n, d) features of any real dtype; not modified.
@@ -132,8 +131,15 @@ def probe_mlp(
     best = best_trial(trials)
     final = fit(torch.arange(len(labels)), [(best.rate, best.decay)], 4)
     everything = torch.arange(len(tests))
-    top1, top5 = mlp_accuracies(tests, y_test.to(device), everything, final, (1, 5))[:, 0].tolist()
-    return MlpResult(top1, top5, best.rate, best.decay, trials, bool(final.finished[0]))
+    found = mlp_accuracies(tests, y_test.to(device), everything, final, (1, 5), mark_not_finite=True)[:, 0]
+    if not bool(final.finished[0]) or not bool(found.isfinite().all()):
+        raise UserError(
+            f"the final MLP diverged at the learning rate {best.rate:g}, which the search chose: its weights or scores "
+            "are not finite numbers; the features may be too large: divide them by their mean length, or use another "
+            "probe"
+        )
+    top1, top5 = found.tolist()
+    return MlpResult(top1, top5, best.rate, best.decay, trials)
 
 
 @contextmanager
@@ -210,15 +216,29 @@ def train_mlps(
 
 
 def mlp_accuracies(
-    X: Tensor, y: Tensor, rows: Tensor, stack: MlpStack, ks: tuple[int, ...] = (1,), *, block: int = 1024
+    X: Tensor,
+    y: Tensor,
+    rows: Tensor,
+    stack: MlpStack,
+    ks: tuple[int, ...] = (1,),
+    *,
+    block: int = 1024,
+    mark_not_finite: bool = False,
 ) -> Tensor:
-    """(len(ks), k): top-k accuracy of each MLP on some rows, in blocks to bound memory."""
+    """(len(ks), k): top-k accuracy of each MLP on some rows, in blocks to bound memory.
+
+    Args:
+        mark_not_finite: as in `unseen.probes.sgd.scoring.accuracies`.
+    """
     correct = torch.zeros(len(ks), len(stack.finished), dtype=torch.long, device=X.device)
+    finite = torch.ones_like(stack.finished)
     for chosen in torch.split(rows.to(X.device), block):
         _, scores = _forward(X[chosen], stack.layers, stack.relu)
+        if mark_not_finite:
+            finite &= scores.isfinite().all(dim=2).all(dim=1)
         for i, k in enumerate(ks):
             correct[i] += top_k_correct(scores, y[chosen], k)
-    return correct.double() / len(rows)
+    return (correct.double() / len(rows)).masked_fill_(~finite, torch.nan)
 
 
 def _forward(X: Tensor, layers: Sequence[Layer], relu: bool) -> tuple[list[Tensor], Tensor]:

@@ -124,27 +124,42 @@ def test_a_trial_that_diverges_stops_and_leaves_the_others_alone(device: str, dt
     X, y = problem(40, 8, 3, dtype)
     initial = initial_weights(8, 3, Generator().manual_seed(1)).expand(2, -1, -1)
 
-    def train(rates: list[list[float]], decays: list[list[float]]) -> Tensor:
+    def train(rates: list[list[float]], decays: list[list[float]], *, epochs: int = 300, mark: bool = False) -> Tensor:
         # Many chunks of steps, so that those left are looked for.
         return train_paired(
             source(X, device, apart=True),
             y.to(device),
-            Schedule([torch.arange(40)] * 2, 300, 16),
+            Schedule([torch.arange(40)] * 2, epochs, 16),
             initial,
             torch.tensor(rates, dtype=torch.float64),
             torch.tensor(decays, dtype=torch.float64),
             momentum=0.9,
             generators=[Generator().manual_seed(7 + i) for i in range(2)],
             dtype=dtype,
+            mark_diverged=mark,
         ).cpu()
 
     alone = train([[0.5], [0.2]], [[0.0], [0.0]])
-    mixed = train([[1e30, 0.5, 1e30], [0.2, 1e30, 0.5]], [[1e9, 0.0, 1e9], [0.0, 1e9, 0.0]])
+    rates, decays = [[1e30, 0.5, 1e30], [0.2, 1e30, 0.5]], [[1e9, 0.0, 1e9], [0.0, 1e9, 0.0]]
+    mixed = train(rates, decays)
     assert mixed.isfinite().all()
     assert torch.allclose(mixed[0, 1], alone[0, 0], atol=2e-3)
     assert torch.allclose(mixed[1, 0], alone[1, 0], atol=2e-3)
     everything = train([[1e30], [1e30]], [[1e9], [1e9]])
     assert everything.isfinite().all()
+    for epochs in (300, 1):  # before and after those left are looked for
+        plain, marked = (train(rates, decays, epochs=epochs, mark=mark) for mark in (False, True))
+        for problem_, trial, sound in (
+            (0, 0, False),
+            (0, 1, True),
+            (0, 2, False),
+            (1, 0, True),
+            (1, 1, False),
+            (1, 2, True),
+        ):
+            found = marked[problem_, trial]
+            assert torch.equal(found, plain[problem_, trial]) if sound else found.isnan().all()
+    assert train([[1e30], [1e30]], [[1e9], [1e9]], mark=True).isnan().all()
 
 
 @pytest.mark.gpu

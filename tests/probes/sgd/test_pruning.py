@@ -1,6 +1,7 @@
 """Trials that stop early: who goes on, against training all of them and applying the rule afterwards."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ from unseen.probes.sgd.paired import train_paired
 from unseen.probes.sgd.pruning import Race, Stops, still_running
 from unseen.probes.sgd.rows import Resident
 from unseen.probes.sgd.schedule import Schedule, epoch_orders
+from unseen.probes.sgd.search import Search
 from unseen.probes.sgd.stacked import initial_weights, train_stacked
 from unseen.probes.sgd.trainer import Trainer
 
@@ -163,11 +165,19 @@ def test_pairs_of_steps_with_stops_and_divergence(device: str) -> None:
 
 
 @pytest.mark.parametrize("products", [torch.float32, torch.float16])
-def test_trials_that_all_diverge_are_scored_to_the_end(products: torch.dtype) -> None:
+def test_trials_that_all_diverge_are_scored_to_the_end(products: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, X_test, y_test = problem(classes=3, train=10, test=2)
     protocol = replace(SMALL, rates=(1e38, 2e38), epochs=340, late_cut_epochs=(330, 334))
-    found = probe_logistic(X, y, X_test, y_test, protocol=protocol, products=products)
-    assert [sum(t.stopped == epoch for t in found.trials) for epoch in (330, 334, None)] == [7, 3, 2]
+    stopped, tell = list[int | None](), Search.tell
+
+    def told(search: Search, scores: Sequence[float], ends: Sequence[int | None] = ()) -> None:
+        stopped.extend(ends)
+        tell(search, scores, ends)
+
+    monkeypatch.setattr(Search, "tell", told)
+    with pytest.raises(UserError, match="final fit"):
+        probe_logistic(X, y, X_test, y_test, protocol=protocol, products=products)
+    assert [stopped.count(epoch) for epoch in (330, 334, None)] == [7, 3, 2]
 
 
 def test_of_equal_scores_the_earlier_trials_go_on() -> None:

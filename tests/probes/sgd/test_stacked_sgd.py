@@ -84,10 +84,15 @@ def test_a_classifier_that_diverges_stops_and_leaves_the_others_alone() -> None:
     initial = initial_weights(4, 3, Generator().manual_seed(1))
     options = {"epochs": 12, "batch": 16, "momentum": 0.9}
 
-    def train(rates: list[float], decays: list[float]) -> Tensor:
+    def train(rates: list[float], decays: list[float], *, mark: bool = False) -> Tensor:
         pairs = [torch.tensor(values, dtype=torch.float64) for values in (rates, decays)]
-        return train_stacked(X, y, initial, *pairs, generator=Generator().manual_seed(7), **options)
+        generator = Generator().manual_seed(7)
+        return train_stacked(X, y, initial, *pairs, generator=generator, mark_diverged=mark, **options)
 
     alone, both = train([0.5], [0.0]), train([0.5, 1e30], [0.0, 1e9])
     assert torch.allclose(both[0], alone[0], atol=1e-6)
     assert both[1].abs().max() > 1e10
+    marked = train([0.5, 1e30], [0.0, 1e9], mark=True)
+    assert torch.equal(marked[0], both[0])
+    assert marked[1].isnan().all()
+    assert train([1e30], [1e9], mark=True).isnan().all()

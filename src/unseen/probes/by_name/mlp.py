@@ -69,12 +69,7 @@ class MLP(DrawnProbe):
             seed=seed,
             device=data.device,
         )
-        details = {
-            "rate": result.rate,
-            "decay": result.decay,
-            "trials": listed(result.trials),
-            "finished": result.finished,
-        }
+        details = {"rate": result.rate, "decay": result.decay, "trials": listed(result.trials)}
         yield variant(protocol.relu), (("top1", result.top1), ("top5", result.top5)), details
 
     @property

@@ -50,6 +50,7 @@ def train_paired(
     generators: Sequence[Generator],
     dtype: torch.dtype = torch.float16,
     stops: Stops | None = None,
+    mark_diverged: bool = False,
 ) -> Tensor:
     """Weights of s × k classifiers after SGD on the mean cross-entropy of each batch.
 
@@ -62,10 +63,12 @@ def train_paired(
         generators: s, for the order of samples.
         dtype: of the factors in products, that of the source's rows.
         stops: when trials are stopped, equally many of each problem, with the others packed together.
+        mark_diverged: whether all weights of a classifier that diverged become NaN. Not together with `stops`.
 
     Returns:
         (s, k, d + 1, c) float32 (float64 for products in float64), of the trials that were not stopped. A classifier
-        with a non-finite gradient does not change from then on.
+        with a non-finite gradient, or a weight beyond the range of its dtype, has diverged: it does not change from
+        then on.
     """
     used, classes = initial.shape[1:]
     if isinstance(source, Resident):
@@ -98,9 +101,15 @@ def train_paired(
             else:
                 continue
             if kept.shape[1] == 0:  # the others have diverged
+                if mark_diverged:
+                    return trained.fill_(torch.nan)
                 return _settled(trained, stops, done // schedule.steps) if stops else trained
             stack = stack.only(kept)
-        _store(trained, which, stack.result(used))
+        result = stack.result(used)
+        if mark_diverged:
+            trained.fill_(torch.nan)
+            result.masked_fill_(~stack.sound()[:, :, None, None], torch.nan)
+        _store(trained, which, result)
     return trained
 
 
@@ -207,6 +216,10 @@ class _Stack:
     def result(self, used: int) -> Tensor:
         """(s, k, used, c): the weights, with the bias last."""
         return self.layout.split(join(self.copies[0], self.low)[:, :used]).transpose(1, 2).contiguous()
+
+    def sound(self) -> Tensor:
+        """(s, k) whether each trial has not diverged: its velocity, in contrast to its weights, is not kept finite."""
+        return self.layout.split(self.velocity).isfinite().all(dim=3).all(dim=1)
 
     def kept(self) -> Tensor | None:
         """(s, k') positions of the trials to continue with, k' the largest number left in any problem; None if these

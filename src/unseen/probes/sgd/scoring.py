@@ -14,7 +14,13 @@ ROWS = 1 << 20
 
 
 def accuracies(
-    source: Resident | Streamed | Mapped, index: Tensor, y: Tensor, weights: Tensor, ks: tuple[int, ...] = (1,)
+    source: Resident | Streamed | Mapped,
+    index: Tensor,
+    y: Tensor,
+    weights: Tensor,
+    ks: tuple[int, ...] = (1,),
+    *,
+    mark_not_finite: bool = False,
 ) -> Tensor:
     """(len(ks), k): top-k accuracy of each of the stacked classifiers on the rows at `index`.
 
@@ -22,19 +28,24 @@ def accuracies(
         index: (m,) rows of the source, on the host.
         y: (m,) their class indices.
         weights: (k, d + 1, c), the bias last, on the source's device.
+        mark_not_finite: whether a classifier has the accuracy NaN if any of its scores is not finite. Otherwise it is
+            wrong on these rows, as a search needs it.
     """
     trials, used, classes = weights.shape
     correct = torch.zeros(len(ks), trials, dtype=torch.long, device=weights.device)
+    finite = torch.ones(trials, dtype=torch.bool, device=weights.device)
     kernel = pad(weights.transpose(0, 1).reshape(used, -1), (0, 0, 0, source.dimension - used))
     block = max(SCORES // kernel.shape[1], 1)
     if isinstance(source, Mapped):
         block = min(block, max(ROWS // source.dimension, 1))
     for start in range(0, len(index), block):
         scores = _product(source.take(index[start : start + block]), kernel).view(-1, trials, classes)
+        if mark_not_finite:
+            finite &= scores.isfinite().all(dim=2).all(dim=0)
         labels = y[start : start + block].to(weights.device)
         for i, k in enumerate(ks):
             correct[i] += top_k_correct(scores.transpose(0, 1), labels, k)
-    return (correct.double() / len(index)).cpu()
+    return (correct.double() / len(index)).masked_fill_(~finite, torch.nan).cpu()
 
 
 def _product(rows: Tensor, kernel: Tensor) -> Tensor:

@@ -48,6 +48,7 @@ def train_stacked(
     generator: Generator,
     rows: Tensor | None = None,
     stops: Stops | None = None,
+    mark_diverged: bool = False,
 ) -> Tensor:
     """Weights of k classifiers after SGD on the mean cross-entropy of each batch.
 
@@ -60,10 +61,11 @@ def train_stacked(
         generator: for the order of samples, drawn anew each epoch.
         rows: (m,) rows of X and y to train on, copied batch by batch; by default all.
         stops: when trials are stopped; this is their problem 0.
+        mark_diverged: whether all weights of a classifier that diverged become NaN. Not together with `stops`.
 
     Returns:
-        (k, d + 1, c), of the trials that were not stopped. A classifier with a non-finite gradient does not change from
-        then on, and takes no more time.
+        (k, d + 1, c), of the trials that were not stopped. A classifier with a non-finite gradient has diverged: it
+        does not change from then on, and takes no more time.
     """
     k, (features, classes) = len(rates), initial.shape
     if isinstance(X, Tensor):
@@ -102,7 +104,11 @@ def train_stacked(
                 alive, hyper = alive[left], (hyper[0][left], hyper[1][left])
                 state = state[0][:, left].contiguous(), state[1][:, left].contiguous()
             if len(alive) == 0:
+                if mark_diverged:
+                    return trained.fill_(torch.nan)
                 return stops.settle(0, trained, trained_epochs=epoch) if stops else trained
+    if mark_diverged:
+        trained.fill_(torch.nan)
     trained[alive] = state[0].transpose(0, 1)
     return trained
 

@@ -84,6 +84,8 @@ class Trainer:
         pairs: Sequence[Sequence[Pair]],
         generators: Sequence[Generator],
         stops: Stops | None = None,
+        *,
+        mark_diverged: bool = False,
     ) -> list[Tensor]:
         """For each problem, the (k, d + 1, c) weights of its k pairs of rate and decay, on the device.
 
@@ -91,6 +93,7 @@ class Trainer:
             parts: for each problem, the rows it trains on, on the host; all with equally many steps.
             generators: for each problem, for its initial weights and the order of samples.
             stops: when trials are stopped; the weights are those of the others.
+            mark_diverged: whether weights are NaN if training diverged, instead of those before. Not with `stops`.
         """
         initial = [initial_weights(self.dimension, self.classes, generator) for generator in generators]
         states = [generator.get_state() for generator in generators]
@@ -99,7 +102,7 @@ class Trainer:
         def fit(some: Tensor, stops: Stops | None) -> list[Tensor]:
             for generator, state in zip(generators, states, strict=True):
                 generator.set_state(state)  # every trial sees the samples in the same order
-            return self._fit(parts, some[..., 0], some[..., 1], initial, generators, stops)
+            return self._fit(parts, some[..., 0], some[..., 1], initial, generators, stops, mark_diverged)
 
         most = self._most_trials(parts, hyper.shape[1])
         while stops and stops.epochs and hyper.shape[1] > most:
@@ -140,9 +143,12 @@ class Trainer:
         initial: Sequence[Tensor],
         generators: Sequence[Generator],
         stops: Stops | None,
+        mark_diverged: bool,
     ) -> list[Tensor]:
         if max(len(part) for part in parts) > WORTH * self.dimension:
-            return self._train(self.source, self.labels, parts, rates, decays, initial, generators, stops)
+            return self._train(
+                self.source, self.labels, parts, rates, decays, initial, generators, stops, mark_diverged
+            )
         small = [small_problem(self._rows(part), start) for part, start in zip(parts, initial, strict=True)]
         most = max(len(part) for part in parts)
         samples = torch.cat([pad(each.samples, (0, padded(most, 8) - len(each.samples))) for each in small])
@@ -167,7 +173,7 @@ class Trainer:
             return kept
 
         inside = Stops(stops.epochs, choose) if stops else None
-        trained = self._train(source, labels, places, rates, decays, starts, generators, inside)
+        trained = self._train(source, labels, places, rates, decays, starts, generators, inside, mark_diverged)
         return [restored(problem, weights, self.protocol.epochs) for problem, weights in enumerate(trained)]
 
     def _train(
@@ -180,6 +186,7 @@ class Trainer:
         initial: Sequence[Tensor],
         generators: Sequence[Generator],
         stops: Stops | None,
+        mark_diverged: bool,
     ) -> list[Tensor]:
         """Train two steps at a time, all problems together, on a GPU or in 16 bits; else step by step, each alone."""
         protocol = self.protocol
@@ -197,6 +204,7 @@ class Trainer:
                 generators=generators,
                 dtype=self.dtype,
                 stops=stops,
+                mark_diverged=mark_diverged,
             )
             return list(trained)
         fits = []
@@ -221,6 +229,7 @@ class Trainer:
                 generator=generator,
                 rows=part if in_place else None,
                 stops=stops.of(number) if stops else None,
+                mark_diverged=mark_diverged,
             )
             fits.append(fit)
         return fits
