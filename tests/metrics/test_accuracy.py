@@ -59,11 +59,14 @@ def test_leading_dimensions_are_separate_classifiers() -> None:
         assert metric(stack[:, None], y).shape == (3, 1)
 
 
-def test_rows_with_a_score_that_is_not_a_number_are_wrong() -> None:
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_rows_with_a_score_that_is_not_finite_are_wrong_in_searches_and_have_no_accuracy(bad: float) -> None:
     scores, y = torch.eye(3).repeat(4, 1), torch.arange(3).repeat(4)
-    scores[5, 0] = math.nan
-    assert float(top_k_accuracy(scores, y, 3)) == pytest.approx(11 / 12)
-    assert float(mean_per_class_accuracy(scores, y)) == pytest.approx((1 + 1 + 3 / 4) / 3)
+    scores[5, 0] = bad
+    assert int(top_k_correct(scores, y, 3)) == 11
+    for metric in (top_k_accuracy, mean_per_class_accuracy):
+        with pytest.raises(UserError, match="not all finite"):
+            metric(scores, y)
 
 
 def test_layout_and_type_of_labels_do_not_matter() -> None:

@@ -143,6 +143,8 @@ def test_mistakes_are_told() -> None:
             centroids(X, y, **{"shots": 1, "ways": 2, **wrong})
     with pytest.raises(UserError, match="not finite"):
         centroids(X / 0, y, shots=1, ways=2)
+    with pytest.raises(UserError, match="distances .* are not finite"):
+        centroids(X.double() * 1e90, y, shots=1, ways=2)
     with pytest.raises(UserError, match="do not match labels"):
         centroids(X, y[1:], shots=1, ways=2)
 

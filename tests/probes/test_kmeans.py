@@ -225,6 +225,10 @@ def test_mistakes_are_told() -> None:
         kmeans(X, 2, start=X[:2] / 0)
     with pytest.raises(UserError, match="the k-means features contain values that are not finite"):
         kmeans(X / 0, 2)
+    with pytest.raises(UserError, match="distances .* are not finite"):
+        kmeans(X.double() * 1e90, 2)
+    with pytest.raises(UserError, match="distances .* are not finite"):
+        assign(torch.full_like(X, 3e38), X * 1e-3)
     with pytest.raises(UserError, match="samples of 3 dimensions do not match centres of 4"):
         assign(X[:, :3], X)
 

@@ -16,6 +16,7 @@ from sklearn.metrics import balanced_accuracy_score
 from torch import Tensor
 
 from unseen.errors import UserError
+from unseen.probes import many_shot as module
 from unseen.probes.many_shot import (
     ERICSSON_2021,
     ERICSSON_2021_EXACT,
@@ -27,7 +28,7 @@ from unseen.probes.many_shot import (
     many_shot,
     task_protocol,
 )
-from unseen.probes.newton.search import Converge, Stage
+from unseen.probes.newton.search import Choice, Converge, Stage
 from unseen.probes.newton.walk import Solved
 
 FEW = replace(ERICSSON_2021, weakest=1e-3, strongest=1e3, steps=7)
@@ -279,3 +280,19 @@ def test_rows_that_are_not_finite_are_named_by_part_before_anything_is_fitted() 
         parts[number][0][11, 2] = torch.nan
         with pytest.raises(UserError, match=f"the {name} features contain values that are not finite: row 11"):
             many_shot(parts, "top1", FEW, watch=lambda *_: pytest.fail("it was fitted"))
+
+
+def test_scores_that_are_not_finite_lose_the_search_and_are_refused_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, judged, choose = tensors(data()), list[float](), module.choose_penalty
+
+    def spoilt(*arguments: Any, **options: Any) -> Choice:
+        found, judge = choose(*arguments, **options), arguments[4]
+        scores = torch.zeros(len(parts[1][0]), 4)
+        scores[0, 0] = torch.inf
+        judged.append(judge(scores))
+        return replace(found, refit=replace(found.refit, bias=found.refit.bias + torch.inf))
+
+    monkeypatch.setattr(module, "choose_penalty", spoilt)
+    with pytest.raises(UserError, match="not finite"):
+        many_shot(parts, "top1", FEW)
+    assert judged == [0.0]

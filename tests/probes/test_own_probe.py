@@ -1,6 +1,7 @@
 """Probes of the user's own."""
 
 import pickle
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,12 +12,14 @@ import torch
 import unseen
 from unseen.errors import UserError
 from unseen.probes import ScoredProbe
+from unseen.probes.job import Pairs
 from unseen.probes.own import OwnProbeJob, ProbeAt, own_probe, own_probe_object
 from unseen.probes.own_task import own_task_jobs
-from unseen.probes.probe import ProbeData, Size, StudyPart
+from unseen.probes.probe import DrawnProbe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import COG_V2, Setting
 from unseen.probes.samples import SamplesPerClass
 from unseen.runs.job import describe, job_key
+from unseen.runs.results import write_result
 
 TEXT = """
 from dataclasses import dataclass
@@ -140,6 +143,29 @@ def test_metrics_of_its_own_are_declared_with_their_range(file: Path) -> None:
     file.write_text(text + declared.replace("f9", "top1"))
     with pytest.raises(UserError, match="top1 is a metric of this package"):
         own_probe(str(file))
+
+
+@dataclass(frozen=True)
+class Nothing(DrawnProbe):
+    name: ClassVar[str] = "nothing"
+    title: ClassVar[str] = "no number"
+    value: float = torch.nan
+
+    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
+        yield self.name, [("top1", self.value)], {}
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_metrics_that_are_not_finite_are_refused(value: float, tmp_path: Path) -> None:
+    probe = Nothing(value)
+    X, y = torch.rand(10, 3), torch.arange(10) % 2
+    with pytest.raises(UserError, match="nothing: top1 is (nan|inf)"):
+        unseen.probe(X, y, X, y, probe=probe, progress=False)
+    [job] = jobs(own_probe_object(Nothing(0.5)))
+    fits = list(probe.fit(data(), [job.setting]))
+    with pytest.raises(UserError, match="nothing of net on l1: top1 is (nan|inf)"):
+        write_result(tmp_path, job, job.kept(fits), 0.0)
+    assert not list(tmp_path.iterdir())
 
 
 @dataclass(frozen=True)

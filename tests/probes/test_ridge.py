@@ -152,6 +152,14 @@ def test_views_give_what_copies_give() -> None:
     )
 
 
+def test_predictions_that_are_not_finite_are_refused() -> None:
+    X, y = samples(20, 4, 2)
+    model = ridge(X, y, [1.0])
+    model.moments[0, 1] = torch.nan
+    with pytest.raises(UserError, match="not finite"):
+        model.accuracies(X, y)
+
+
 def test_mistakes_are_told() -> None:
     X, y = samples(10, 4, 2)
     for penalties in ([], [0.0], [1.0, -1.0], [float("nan")], [float("inf")]):

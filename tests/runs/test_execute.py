@@ -41,6 +41,14 @@ def fail_at_three(job: Square) -> dict[str, Any]:
     return square(job)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [0.5, {"deep": [-float("inf")]}]])
+def test_values_that_are_not_finite_are_no_result(tmp_path: Path, value: object) -> None:
+    with pytest.raises(UserError, match="(value|deep) is (nan|-?inf)"):
+        list(run_here([Square(1)], tmp_path, lambda _: {"value": value}))
+    assert missing([Square(1)], tmp_path) == [Square(1)]
+    assert list(run_here([Square(1)], tmp_path, lambda _: {"value": [0.5, None, "inf", 1, True]}))
+
+
 JOBS = [Square(number) for number in range(8)]
 
 

@@ -1,5 +1,6 @@
 """Metrics of the user's own, of probes that are fitted already."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,3 +126,18 @@ def test_runs_of_other_code_under_one_name_are_not_put_together() -> None:
     assert len(merge_runs([("a", first), ("b", first)]).own_code) == 1
     with pytest.raises(UserError, match="own-mean has different code in a and in b"):
         merge_runs([("a", first), ("b", second)])
+
+
+class Loud(KNN):
+    """Nearest neighbours with a score that is not finite."""
+
+    def test_scores(self, *_: object) -> Iterator[tuple[str, torch.Tensor]]:
+        yield "loud", torch.tensor([[0.5, torch.inf]])
+
+
+def test_what_is_not_finite_is_not_measured(file: Path, data: ProbeData) -> None:
+    with pytest.raises(UserError, match="loud gave scores that are not finite"):
+        list(measured(own_metric(str(file)), Loud(), data, Setting(), {}))
+    file.write_text(TEXT.replace("0, 1,", "0, float('inf'),").replace("return np.mean([", "return np.inf + np.mean(["))
+    with pytest.raises(UserError, match="own-balanced gave inf"):
+        own_metric(str(file)).value(np.arange(3), np.eye(3))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import isfinite
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,12 @@ def probe_arrays(
             kept = next(fit.details for fit in fits if Setting(fit.shots, fit.seed) == setting)
             for variant, value in measured(each, chosen, data, setting, kept):
                 values.append((Fit(variant, setting.shots, setting.seed, ()), each.metric.name, value))
+    for fit, name, value in values:
+        if not isfinite(value):
+            raise UserError(
+                f"{fit.variant}: {name} is {value:g}, which is not a finite number; check the features and the "
+                "settings of the probe"
+            )
     samples = {number: chosen.samples(data, number) for number in usable}
     scores = (
         Score(

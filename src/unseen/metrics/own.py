@@ -76,7 +76,7 @@ class OwnMetricFile:
     attribute: str
 
     def value(self, y: NDArray[np.int64], scores: NDArray[Any]) -> float:
-        """The metric of a classifier; a result that is not a number within its bounds is a user error.
+        """The metric of a classifier; a result that is not a finite number within its bounds is a user error.
 
         Args:
             y: (n,) class indices.
@@ -89,6 +89,8 @@ class OwnMetricFile:
             value = float(computed)
         except (TypeError, ValueError):
             raise UserError(f"{self.file.path}: {metric.name} gave {type(computed).__name__}, not a number") from None
+        if not isfinite(value):
+            raise UserError(f"{self.file.path}: {metric.name} gave {value:g}, which is not a finite number")
         if not metric.lower <= value <= metric.upper:
             bounds = MetricUsed.of(metric).range.partition(",")[0]
             raise UserError(f"{self.file.path}: {metric.name} gave {value:g}, outside of its range, {bounds}")

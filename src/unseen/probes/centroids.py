@@ -109,5 +109,7 @@ def _accuracies(points: Tensor, shots: Tensor, queries: Tensor) -> Tensor:
     means = embedding_bag(shots.flatten(0, 1), points, mode="mean").view(episodes, ways, -1)
     samples = points.index_select(0, queries.flatten()).view(episodes, ways * count, -1)
     scores = samples @ means.mT - means.square().sum(dim=2)[:, None] / 2
+    if not bool(scores.isfinite().all()):
+        raise UserError("distances to centroids are not finite numbers; scale the features")
     right = scores.argmax(dim=2).view(queries.shape) == torch.arange(ways, device=points.device)[:, None]
     return right.double().mean(dim=(1, 2))

@@ -8,6 +8,7 @@ class name; nothing else needs editing.
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,18 @@ def read_flat(
     number = job["seed"] if seed is None else seed
     pairs = [(metric, values.get(metric, np.nan)) for metric in metrics]
     return Fit(variant, job.get("shots"), number, pairs, samples=read_samples(values))
+
+
+def not_finite(values: Any, name: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers that are not finite in values as JSON, each with the nearest key above it."""
+    if isinstance(values, Mapping):
+        for key, each in values.items():
+            yield from not_finite(each, str(key))
+    elif isinstance(values, list | tuple):
+        for each in values:
+            yield from not_finite(each, name)
+    elif isinstance(values, float) and not isfinite(values):
+        yield name, values
 
 
 def samples_kept(samples: SamplesPerClass | None) -> dict[str, Any]:

@@ -89,6 +89,8 @@ def kmeans(
         starts = points[_spread(passes[0][0], k, seeds) if start == "k-means++" else _drawn(len(X), k, seeds)]
     runs = [_lloyd(passes, centres, max_iterations) for centres in starts]
     inertias = tuple(run.inertia * frame.unit**2 for run in runs)
+    if not all(map(math.isfinite, inertias)):
+        raise UserError("the distances of k-means are not finite numbers; scale the features")
     best = min(range(len(runs)), key=lambda i: inertias[i])
     return KMeans(
         centres=frame.leave(runs[best].centres).to(torch.float64 if X.dtype == torch.float64 else torch.float32),
@@ -111,7 +113,9 @@ def assign(X: Tensor, centres: Tensor) -> Tensor:
     half_norms = inside.square().sum(dim=1) / 2
     nearest = torch.empty(len(X), dtype=torch.int64, device=X.device)
     for rows in row_blocks(len(X), 4 * (len(centres) + X.shape[1]), X.device):
-        nearest[rows] = (frame.enter(X[rows]) @ inside.T).sub_(half_norms).argmax(dim=1)
+        greatest, nearest[rows] = (frame.enter(X[rows]) @ inside.T).sub_(half_norms).max(dim=1)
+        if not bool(greatest.isfinite().all()):
+            raise UserError("distances to the centres of k-means are not finite numbers; scale the features")
     return nearest
 
 

@@ -23,6 +23,8 @@ from unseen.probes.newton.search import Converge, Stage, choose_penalty
 from unseen.probes.newton.walk import Solved
 
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
+WORST = 0.0
+"""The validation score of a fit whose scores are not finite."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ def many_shot(
         torch.cat([train.y, val.y]),
         len(X),
         protocol.penalties,
-        lambda scores: metric_value(scores, val, metric),
+        lambda scores: metric_value(scores, val, metric) if bool(scores.isfinite().all()) else WORST,
         converge=protocol.converge,
         tol=protocol.tol,
         max_iterations=protocol.max_iterations,
@@ -185,6 +187,11 @@ def many_shot(
         watch=watch,
     )
     scores = choice.refit.scores(X_test)
+    if not bool(scores.isfinite().all()):
+        raise UserError(
+            "the linear probe's scores of test samples are not finite numbers; the features may be too large: divide "
+            "them by their mean length"
+        )
     return ManyShot(
         score=metric_value(scores, test, metric),
         penalty=float(protocol.penalties[choice.place]),

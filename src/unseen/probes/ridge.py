@@ -51,14 +51,19 @@ class Ridge:
         """(p,) share of samples whose class has the largest prediction, the first among ties, for every penalty.
 
         Samples are projected on the axes once: 2·n·r·(d + p·c) flops. A class that was not trained on is never right.
+        Predictions that are not finite are refused.
         """
         X = checked_features(X, "test").to(self.mean.device)
         y = checked_labels(y, X, "test")
         correct = torch.zeros(len(self.penalties), dtype=torch.int64, device=X.device)
+        finite = torch.ones((), dtype=torch.bool, device=X.device)
         for rows, along in self._along_axes(X):
             for index in range(len(self.penalties)):
-                predicted = (along @ self._coefficients(index)).add_(self.target_mean).argmax(dim=1)
+                values, predicted = (along @ self._coefficients(index)).add_(self.target_mean).max(dim=1)
+                finite &= values.isfinite().all()
                 correct[index] += (predicted == y[rows]).sum()
+        if not bool(finite):
+            raise UserError("the predictions of ridge regression are not finite numbers; scale the features")
         return correct.double() / len(X)
 
     def _coefficients(self, index: int) -> Tensor:

@@ -164,6 +164,8 @@ def measured(
     if found is None:
         raise UserError(f"the probe {probe.name} returns no class scores, which {metric.metric.name} needs")
     for variant, scores in found:
+        if not bool(scores.isfinite().all()):
+            raise UserError(f"the probe {variant} gave scores that are not finite, which {metric.metric.name} needs")
         yield variant, metric.value(data.y_test.cpu().numpy(), scores.cpu().numpy())
 
 

@@ -8,13 +8,13 @@ from unseen.features.by_hash import Stored
 from unseen.probes.by_name.classifier import ShiftJob
 from unseen.probes.by_name.dense_trained import DenseTrainingJob
 from unseen.probes.finetuning.jobs import FinetuneJob, FinetuneTaskJob
+from unseen.probes.job import Job
 from unseen.reading.json_records import typed
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.results import Result, reading_result
-from unseen.runs.scores import result_scores
 
 VALUE = "zero_rows"
-TRAININGS = (DenseTrainingJob, FinetuneJob, FinetuneTaskJob)
+TRAININGS: tuple[type[Job], ...] = (DenseTrainingJob, FinetuneJob, FinetuneTaskJob)
 
 
 def zero_row_values(parts: Mapping[str, Stored]) -> dict[str, Any]:
@@ -66,10 +66,11 @@ def skipped_steps(results: Iterable[Result]) -> list[Flaw]:
     found = []
     for result in results:
         with reading_result(result):
-            if any(map(result.is_of, TRAININGS)) and result.values["skipped"]:
-                job, probe = result.job, next(result_scores(result)).probe
+            kind = next(filter(result.is_of, TRAININGS), None)
+            if kind is not None and result.values["skipped"]:
+                job, [fit] = result.job, kind.read(result.job, result.values)
                 flaw = {"kind": "skipped-steps", "backbone": job["backbone"], "domain": job["domain"],
-                        "place": f"the training of {probe}", "count": result.values["skipped"],
+                        "place": f"the training of {fit.variant}", "count": result.values["skipped"],
                         "total": job["protocol"]["steps"]}  # fmt: skip
                 found.append(typed(flaw, Flaw, f"{result.key}.json", defaults=True))
     return list(dict.fromkeys(found))

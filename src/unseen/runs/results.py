@@ -15,7 +15,7 @@ processes may share a folder: a job that two of them start is computed and writt
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +25,8 @@ from typing import Any, TypeVar
 
 from unseen.errors import UserError
 from unseen.files import atomic_write
+from unseen.probes.by_name import probe_of_job
+from unseen.probes.job import not_finite
 from unseen.reading.guard import reading
 from unseen.reading.json_records import read_json, typed
 from unseen.runs.job import describe, description_key, job_key
@@ -83,11 +85,24 @@ def missing(jobs: Sequence[J], folder: Path) -> list[J]:
 
 
 def write_result(folder: Path, job: Any, values: dict[str, Any], seconds: float) -> None:
-    """Write the result of a job."""
+    """Write the result of a job; values that are not finite are refused."""
     key = job_key(job)
+    refuse_not_finite(job, values)
     record = {"key": key, "job": describe(job), "values": values, "seconds": seconds, "versions": versions()}
     with atomic_write(result_path(folder, key)) as file:
         file.write(json.dumps(record, sort_keys=True).encode())
+
+
+def refuse_not_finite(job: Any, values: Mapping[str, Any]) -> None:
+    """Refuse values of a job if a number among them is not finite: no score may rest on it."""
+    wrong = next(not_finite(values), None)
+    if wrong is not None:
+        name, value = wrong
+        backbone, domain = getattr(job, "backbone", "?"), getattr(job, "domain", "?")
+        raise UserError(
+            f"{probe_of_job(job)} of {backbone} on {domain}: {name} is {value:g}, which is not a finite number; this "
+            "result is not kept, so check the features and the settings of the probe"
+        )
 
 
 @cache

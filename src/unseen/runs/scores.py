@@ -1,6 +1,7 @@
 """The scores in a result of any kind of job."""
 
 from collections.abc import Iterator
+from math import isfinite
 
 from unseen.errors import UserError
 from unseen.metrics.catalogue import METRICS, Metric
@@ -53,6 +54,10 @@ def result_scores(result: Result) -> Iterator[Score]:
 
 
 def _sound(metric: Metric, value: object, result: Result) -> float:
-    if not isinstance(value, float) or not metric.lower - ROUNDING <= value <= metric.upper + ROUNDING:
+    if (
+        not isinstance(value, float)
+        or not isfinite(value)
+        or not metric.lower - ROUNDING <= value <= metric.upper + ROUNDING
+    ):
         raise UserError(f"the result {result.key}.json has no valid {metric.name}; delete the file and run again")
     return value

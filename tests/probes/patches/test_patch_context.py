@@ -54,6 +54,29 @@ def test_equal_similarities_are_ordered_by_place(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.gpu_too
+@pytest.mark.parametrize("resident", [True, False])
+@pytest.mark.parametrize("bad", [float("inf"), float("nan"), 1e30])
+def test_features_without_a_finite_length_are_refused(bad: float, resident: bool) -> None:
+    """A single NaN would drop its whole group of keys, and a row of infinite length would be a row of zeros."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((5000, 8)).astype(np.float32)
+    labels = PatchLabels.of([generator.integers(1, 3, (5000, 4)).astype(np.float32)], 4)
+    queries = torch.from_numpy(X[:20].copy()).to(default_device())
+
+    def found(values: np.ndarray) -> torch.Tensor:
+        rows = PatchRows([values], default_device(), torch.float32)
+        patches = TrainingPatches(rows, labels, torch.arange(1250), 4)
+        return look_up(Memory.of(patches, resident=resident), queries)
+
+    assert found(X).isfinite().all()
+    with pytest.raises(UserError, match="not finite or beyond"):
+        found(np.where(np.arange(5000)[:, None] == 3, bad, X).astype(np.float32))
+    queries[3, 2] = bad
+    with pytest.raises(UserError, match="not finite or beyond"):
+        found(X)
+
+
+@pytest.mark.gpu_too
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 def test_keys_read_from_files_give_the_same_bits(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same products of the same blocks: where the keys are kept does not change them."""

@@ -29,6 +29,14 @@ def get_probe(name: str) -> Probe:
     return look_up(all_probes(), name, "probe")()
 
 
+def probe_of_job(job: object) -> str:
+    """The name of the probe that a job fits; that of the job's class if it belongs to none."""
+    own = getattr(job, "name", None)
+    modules = {name: vars(import_module(probe.__module__)) for name, probe in all_probes().items()}
+    found = [name for name, contents in modules.items() if contents.get(type(job).__name__) is type(job)]
+    return own if isinstance(own, str) else next(iter(found), type(job).__name__)
+
+
 @cache
 def job_kinds() -> dict[str, type[Job]]:
     """Every job class by name."""

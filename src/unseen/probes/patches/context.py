@@ -15,6 +15,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from unseen.errors import UserError
 from unseen.probes.patches.job import Demand, PatchSize
 from unseen.probes.patches.training import TrainingPatches
 from unseen.probes.products import wide_product
@@ -27,6 +28,8 @@ AT_ONCE = 131_072
 """Patches to predict together: keys that are not on the device are read once for all of them."""
 NORMALISED = 16_384
 LOWEST = -(1 << 63)
+LARGEST = 1e16
+"""Rows of values up to this have squared lengths that are finite in 32 bits, up to a million dimensions."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +99,19 @@ class Memory:
 
 
 def unit(X: Tensor) -> Tensor:
-    """Rows divided by their lengths, computed in 32 bits, in the dtype of X."""
-    found = torch.empty_like(X)
+    """Rows divided by their lengths, computed in 32 bits, in the dtype of X.
+
+    Values without a finite length are refused: a NaN would hide the other keys of its group, and a row divided by an
+    infinite length would be zero.
+    """
+    found, sound = torch.empty_like(X), torch.ones((), dtype=torch.bool, device=X.device)
     for start in range(0, len(X), NORMALISED):
         rows = X[start : start + NORMALISED].float()
+        low, high = torch.aminmax(rows)
+        sound &= (low > -LARGEST) & (high < LARGEST)
         found[start : start + NORMALISED] = torch.nn.functional.normalize(rows, dim=1)
+    if not bool(sound):
+        raise UserError(f"patch features have values that are not finite or beyond {LARGEST:g}; extract them again")
     return found
 
 
