@@ -17,7 +17,16 @@ from PIL import Image, ImageOps
 from unseen.errors import UserError
 from unseen.images import fast_pixels
 from unseen.images.arrays import array_images
-from unseen.images.decode import MAX_PIXELS, Damaged, decode, read_pixels
+from unseen.images.decode import (
+    MAX_PIXELS,
+    Damaged,
+    decode,
+    image_size,
+    open_picture,
+    orientation,
+    read_pixels,
+    whole_pixels,
+)
 from unseen.images.source import Entry
 from unseen.images.transform import Transform
 
@@ -86,6 +95,25 @@ def test_exif_orientation_is_applied_only_when_asked_for() -> None:
     assert np.array_equal(decode(plain, wide, exif=True), decode(plain, wide))
     large = encoded(picture(2, 301, 200), exif=exif.tobytes())
     assert decode(large, wide, exif=True, fast=True).shape == (32, 32, 3)
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "tiff_lzw"}, {"compression": "jpeg"}], ids=str)
+@pytest.mark.parametrize("turn", range(1, 9))
+def test_a_tiff_is_turned_only_when_asked_for(turn: int, options: dict[str, str]) -> None:
+    """Though PIL always turns it."""
+    image, exif = picture(2, 60, 40), Image.Exif()
+    exif[0x0112] = turn
+    data, plain = (encoded(image, "TIFF", exif=each, **options) for each in (exif, Image.Exif()))
+    stored, size = Image.open(io.BytesIO(plain)), Transform(size=32, resize=40)
+    tagged = Image.open(io.BytesIO(encoded(stored.convert("RGB"), "PNG", exif=exif)))
+    turned = np.asarray(ImageOps.exif_transpose(tagged))
+    for fast in (False, True):
+        assert np.array_equal(decode(data, size, fast=fast), decode(plain, size, fast=fast))
+        assert np.array_equal(decode(data, size, fast=fast, exif=True), decode(turned, size, fast=fast))
+    assert np.array_equal(whole_pixels(data, ""), np.asarray(stored))
+    assert np.array_equal(whole_pixels(data, "", exif=True), turned)
+    assert (image_size(data), orientation(data)) == ((60, 40), turn)
+    assert open_picture(data, "").format == "TIFF"
 
 
 @pytest.mark.parametrize("format_", ["PNG", "TIFF"])

@@ -5,8 +5,9 @@ antialiased) and `CenterCrop` on PIL images, as in the ImageNet-CoG code. In par
 
 - EXIF orientation is ignored unless requested.
 - Transparency is dropped, not blended. CMYK is converted as in PIL. Of an animation, the first frame is used.
-- The one difference: 16-bit grey keeps its high byte, as PIL does for 16-bit colour. PIL clips grey at 255, which makes
-  such images almost entirely white.
+- There are two differences. 16-bit grey keeps its high byte, as PIL does for 16-bit colour; PIL clips grey at 255,
+  which makes such images almost entirely white. And TIFF files are read as they are stored, like all other formats,
+  where PIL always turns them by their orientation.
 
 The format is determined from the content, not the file name. Damaged and truncated images are refused, never partly
 decoded.
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 MAX_PIXELS = 200_000_000
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM", "JPEG2000")  # no EPS: PIL would run Ghostscript
+TIFF = "TIFF"
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", TIFF, "PPM", "JPEG2000")  # no EPS: PIL would run Ghostscript
 OnError = Literal["fail", "report"]
 
 _opening = threading.Lock()
@@ -84,21 +86,18 @@ def decode(image: Image, transform: Transform, *, fast: bool = False, exif: bool
         UserError: with the reason only, since the bytes have no name.
     """
     from PIL import Image as Pil
-    from PIL import ImageOps
 
     try:
         picture = _open(image)
-        needed = resized_checked(picture.size, transform)
-        fast = fast and is_resized_fast(picture.size, transform)
+        stored = _stored_size(picture)
+        needed = resized_checked(stored, transform)
+        fast = fast and is_resized_fast(stored, transform)
         if fast and isinstance(image, bytes) and not (exif and is_turned(picture)):
             pixels = jpeg_pixels(image, picture)
             if pixels is not None:
                 return _centre(resized_fast(pixels, needed, transform), transform)
-        picture.load()
-        if exif:
-            stored = picture.size
-            picture = ImageOps.exif_transpose(picture)
-            needed = needed if picture.size == stored else needed[::-1]
+        picture = _loaded(picture, exif=exif)
+        needed = needed if picture.size == stored else needed[::-1]
         picture = _rgb(picture)
         if fast:
             return _centre(resized_fast(np.array(picture), needed, transform), transform)
@@ -131,7 +130,7 @@ def plain_jpeg(image: Image, transforms: Iterable[Transform], *, exif: bool = Fa
 def image_size(image: Image) -> tuple[int, int]:
     """Stored width and height of an image, read from its header; raises as `decode` does."""
     try:
-        size: tuple[int, int] = _open(image).size
+        size = _stored_size(_open(image))
     except UserError:
         raise
     except Exception as error:
@@ -139,39 +138,37 @@ def image_size(image: Image) -> tuple[int, int]:
     return size
 
 
-def open_picture(image: bytes, where: str) -> "Picture":
-    """A decoded picture in its stored mode; the error for a damaged one starts with `where`."""
+def open_picture(image: bytes, where: str, *, exif: bool = False) -> "Picture":
+    """A decoded picture in its stored mode; the error for a damaged one starts with `where`.
+
+    Args:
+        exif: turn the picture by its EXIF orientation.
+    """
     try:
         picture = _open(image)
         width, height = picture.size
         if width * height > MAX_PIXELS:
             raise UserError(f"{width} × {height} pixels, more than the {MAX_PIXELS:,} that are decoded")
-        picture.load()
+        return _loaded(picture, exif=exif)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
     except MemoryError:
         raise
     except Exception as error:  # for damaged files, decoders may raise any exception
         raise UserError(f"{where}: damaged image ({str(error).rstrip('.') or type(error).__name__})") from None
-    return picture
 
 
 def orientation(image: Image) -> int:
     """The EXIF orientation by which `decode` turns an image, from 1 (not at all) to 8.
 
-    PIL turns TIFF files when it reads them, so nothing remains to be turned. Damaged EXIF data give 1; `decode` refuses
-    such an image.
+    Damaged EXIF data give 1; `decode` refuses such an image.
     """
-    from PIL import ExifTags
-
     if isinstance(image, np.ndarray):
         return 1
     try:
-        picture = _open(image)
-        number = 1 if picture.format == "TIFF" else picture.getexif().get(ExifTags.Base.Orientation, 1)
+        return _turn(_open(image))
     except Exception:  # EXIF data may be damaged in any way
         return 1
-    return number if number in range(1, 9) else 1
 
 
 def whole_pixels(image: Image, where: str, *, exif: bool = False) -> NDArray[np.uint8]:
@@ -180,13 +177,11 @@ def whole_pixels(image: Image, where: str, *, exif: bool = False) -> NDArray[np.
     Args:
         exif: turn the image by its EXIF orientation.
     """
-    from PIL import ImageOps
-
     if isinstance(image, np.ndarray):
         return image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
-    picture = open_picture(image, where)
+    picture = open_picture(image, where, exif=exif)
     try:
-        return np.array(_rgb(ImageOps.exif_transpose(picture) if exif else picture))
+        return np.array(_rgb(picture))
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
 
@@ -252,10 +247,56 @@ def _rgb(picture: "Picture") -> "Picture":
     return picture.convert("RGB")
 
 
-def is_turned(picture: "Picture") -> bool:
+def _stored_size(picture: "Picture") -> tuple[int, int]:
+    """Stored width and height of a picture that is not loaded; PIL may give those of a TIFF as it will turn it."""
+    from PIL import ExifTags
+    from PIL.TiffImagePlugin import TiffImageFile
+
+    if not isinstance(picture, TiffImageFile):
+        return picture.size
+    width, height = (picture.tag_v2[tag] for tag in (ExifTags.Base.ImageWidth, ExifTags.Base.ImageLength))
+    return int(width), int(height)
+
+
+def _loaded(picture: "Picture", *, exif: bool) -> "Picture":
+    """A picture with its pixels, as they are stored or turned by its EXIF orientation."""
+    from PIL import ImageOps
+
+    turn = _turn(picture) if picture.format == TIFF else 1
+    picture.load()
+    if turn == 1 or is_turned(picture):
+        return ImageOps.exif_transpose(picture) if exif else picture
+    return picture if exif else _turned_back(picture, turn)  # PIL has turned it
+
+
+def _turned_back(picture: "Picture", turn: int) -> "Picture":
+    """A picture as it was before it was turned by an EXIF orientation."""
+    from PIL.Image import Transpose
+
+    opposite = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_90,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_270,
+    }
+    found = picture.transpose(opposite[turn])
+    found.format = picture.format
+    return found
+
+
+def _turn(picture: "Picture") -> int:
+    """The EXIF orientation by which a picture is still to be turned, from 1 to 8."""
     from PIL import ExifTags
 
-    return bool(picture.getexif().get(ExifTags.Base.Orientation, 1) != 1)
+    number = picture.getexif().get(ExifTags.Base.Orientation, 1)
+    return number if number in range(1, 9) else 1
+
+
+def is_turned(picture: "Picture") -> bool:
+    return _turn(picture) != 1
 
 
 def _centre(pixels: NDArray[np.uint8], transform: Transform) -> NDArray[np.uint8]:

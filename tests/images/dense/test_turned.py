@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import ExifTags, Image, ImageDraw, ImageOps
 
 from unseen.errors import UserError
-from unseen.images.decode import decode, orientation
+from unseen.images.decode import decode, image_size, orientation
 from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Objects
 from unseen.images.dense.turned import turned_labels
@@ -89,8 +89,11 @@ def two_masks(root: Path, turn: int, suffix: str = ".png", *, turned: bool = Fal
 
 @pytest.mark.parametrize("turn", ORIENTATIONS)
 @pytest.mark.parametrize("exif", [False, True])
-def test_a_mask_stays_on_its_image(tmp_path: Path, turn: int, exif: bool) -> None:
-    data = replace(two_masks(tmp_path, turn), exif=exif)
+@pytest.mark.parametrize("suffix", [".png", ".tif"])
+def test_a_mask_stays_on_its_image(tmp_path: Path, turn: int, exif: bool, suffix: str) -> None:
+    data = replace(two_masks(tmp_path, turn, suffix), exif=exif)
+    assert orientation(data.source.read(0)) == turn
+    assert image_size(data.source.read(0)) == (WIDTH, HEIGHT)
     mask = np.asarray(data.labels(0))
     assert np.array_equal(data.pixels(0)[..., 0] > 127, mask == 1)
     assert mask.shape == ((WIDTH, HEIGHT) if exif and turn > 4 else (HEIGHT, WIDTH))
@@ -100,19 +103,12 @@ def test_a_mask_stays_on_its_image(tmp_path: Path, turn: int, exif: bool) -> Non
     assert np.abs(square.astype(int) - np.array(scaled)).mean() < 20
 
 
-def test_labels_of_the_turned_image_are_named(tmp_path: Path) -> None:
-    data = two_masks(tmp_path, 6, turned=True)
+@pytest.mark.parametrize("suffix", [".png", ".tif"])
+def test_labels_of_the_turned_image_are_named(tmp_path: Path, suffix: str) -> None:
+    data = two_masks(tmp_path, 6, suffix, turned=True)
     for exif in (False, True):
         with pytest.raises(UserError, match=r"a map of 11 × 17 pixels .* EXIF orientation"):
             replace(data, exif=exif).labels(0)
-
-
-def test_tiff_files_are_turned_by_pil_itself_and_so_need_masks_of_the_turned_image(tmp_path: Path) -> None:
-    data = two_masks(tmp_path, 6, ".tif", turned=True)
-    assert orientation(data.source.read(0)) == 1
-    for exif in (False, True):
-        again = replace(data, exif=exif)
-        assert np.array_equal(again.pixels(0)[..., 0] > 127, np.asarray(again.labels(0)) == 1)
 
 
 def test_orientations_that_do_not_exist_turn_nothing() -> None:
