@@ -84,8 +84,8 @@ SENTENCES = {
     "no-episodes": "{title}: no {settings} episodes, as it has {reason}.",
     "test-in-training": ("{title}: {images} of {of} test images are also training images, so its scores are too high."),
     "untrained-classes": (
-        "{title}: test images show {count} classes that no training image shows ({classes}); they cannot be learned, "
-        "and their scores of 0 lower the mean."
+        "{title}: no training image shows {classes}, which test images show; this cannot be learned, and scores of 0 "
+        "lower the mean."
     ),
     "features-read-again": (
         "{title}: the training features ({size}) do not fit into free GPU memory ({free}), so that every pass reads "

@@ -78,6 +78,12 @@ def test_coco_boxes(tmp_path: Path) -> None:
         ({"categories": [{"id": 1, "name": "fork"}]}, "its categories differ"),
         ({"categories": [{"id": [1], "name": "fork"}]}, r"an id in its categories is \[1\]"),
         ({"images": [{"id": {}, "file_name": "a.jpg"}]}, "an id in its images"),
+        (
+            {"images": [{"id": 0.5, "file_name": "a.jpg"}]},
+            "an id in its images is 0.5; expected a whole number or text",
+        ),
+        ({"images": [{"id": True, "file_name": "a.jpg"}]}, "an id in its images is True"),
+        ({"annotations": [{"image_id": 9, "category_id": 1}]}, "none of its annotations has a 'bbox'"),
     ],
 )
 def test_wrong_coco_files_are_explained(tmp_path: Path, change: dict[str, Any], expected: str) -> None:
@@ -109,26 +115,39 @@ def with_boxes(*changes: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def test_ids_may_be_numbers_in_one_list_and_text_in_the_other(tmp_path: Path) -> None:
-    found = opened(coco_folder(tmp_path, with_boxes({"image_id": "7", "category_id": "3"})))
-    assert label_counts(found)["train"] == {"cup": 1, "fork": 2}
+    further = with_boxes({"image_id": "7", "category_id": "3"}, {"image_id": 9.0, "category_id": 3.0})
+    found = opened(coco_folder(tmp_path, further))
+    assert label_counts(found)["train"] == {"cup": 2, "fork": 2}
     assert unusable_labels(found) == []
 
 
+@pytest.mark.parametrize(
+    ("mark", "crowd"), [(0, False), ("0", False), (False, False), (None, False), (1, True), ("1", True), (True, True)]
+)
+def test_crowds_are_marked_by_numbers_or_their_texts(tmp_path: Path, mark: object, crowd: bool) -> None:
+    objects = opened(coco_folder(tmp_path, with_boxes({"iscrowd": mark}))).labels(0)
+    assert isinstance(objects, Objects)
+    assert objects.crowd.tolist() == [False, crowd]
+
+
 def test_boxes_that_cannot_be_used_are_named_and_the_others_are_used(tmp_path: Path) -> None:
-    boxes = [[0, 0, 1], [5, 5, 0, 3], [30, 2, 20, 3], [0, 0, float("nan"), 2], "abcd"]
-    record = with_boxes(*({"bbox": box} for box in boxes), {"category_id": 5}, {"image_id": 11}, {"image_id": "x"})
+    boxes = [[0, 0, 1], [5, 5, 0, 3], [30, 2, 20, 3], [0, 0, float("nan"), 2], "abcd", None, None]
+    record = with_boxes(
+        *({"bbox": box} for box in boxes), {"category_id": 5}, {"iscrowd": "no"}, {"image_id": 11}, {"image_id": "x"}
+    )
+    del record["annotations"][8]["bbox"]  # the same as null
     found = opened(coco_folder(tmp_path, record))
     assert label_counts(found)["train"] == {"cup": 0, "fork": 2}
     survey = survey_labels(found)
-    assert [each.id for each in survey.left_out["train"]] == ["train/a.jpg"] * 6
+    assert [each.id for each in survey.left_out["train"]] == ["train/a.jpg"] * 9
     assert [len(found.unmatched[split]) for split in ("train", "test")] == [2, 0]
     left_out, lost = unusable_labels(found)
-    assert left_out.startswith("6 boxes of training images left out: ")
-    assert lost.startswith("2 training annotations without an image: the annotation 76 of the image 11")
+    assert left_out.startswith("9 boxes of training images left out: ")
+    assert lost.startswith("2 training annotations without an image: the annotation 79 of the image 11")
     # An image without any usable box would pass for one without objects.
     only_bad = opened(coco_folder(tmp_path / "bad", COCO | {"annotations": record["annotations"][1:3]}))
     assert [each.id for each in survey_labels(only_bad).damaged["train"]] == ["train/a.jpg"]
-    assert [(flaw.kind, flaw.count, flaw.total) for flaw in label_flaws(found)] == [("unused-labels", 8, 10)]
+    assert [(flaw.kind, flaw.count, flaw.total) for flaw in label_flaws(found)] == [("unused-labels", 11, 13)]
 
 
 @pytest.mark.parametrize(
@@ -178,6 +197,19 @@ def test_the_command_names_labels_that_are_not_used(tmp_path: Path, capsys: pyte
     assert untrained == "no training image shows yes, which test images show"
     with pytest.raises(UserError, match="no training image has a box"):
         show_own_dataset(coco_folder(tmp_path / "none", COCO | {"annotations": []}), as_json=True)
+
+
+def test_maps_without_a_labelled_pixel_are_named(tmp_path: Path) -> None:
+    masks = mask_folder(tmp_path)
+    photograph(masks / "images/train/y.jpg", 3)
+    class_map(masks / "masks/train/y.png", np.full((30, 40), 255, dtype=np.uint8))
+    class_map(masks / "masks/train/z.png", np.zeros((30, 40), dtype=np.uint8))  # of no image
+    found = opened(masks)
+    assert [each.id for each in survey_labels(found).left_out["train"]] == ["train/y.jpg"]
+    assert [(flaw.kind, flaw.place, flaw.count, flaw.total) for flaw in label_flaws(found)] == [
+        ("unused-labels", "training images", 2, 3)
+    ]
+    assert unusable_labels(found)[0].startswith("1 training map left out: ")
 
 
 def test_two_images_of_one_map_are_refused(tmp_path: Path) -> None:
@@ -258,4 +290,8 @@ def test_opened_in_python(tmp_path: Path) -> None:
         asked_dense([data, tmp_path / "yard"])
     with pytest.raises(UserError, match="use dense=True"):
         unseen.tasks("demo:supervised", datasets=data, out=tmp_path / "run")
+    with pytest.raises(UserError, match="not classification; use dense=True"):
+        unseen.open_dataset(tmp_path / "yard")
+    with pytest.raises(UserError, match="leave out dense=True"):
+        unseen.open_dataset(write_toml(tmp_path, 'name = "x"\n[all]\nimages = "i"\n'), dense=True)
     assert len(unseen.open_dataset("scenes-seen", dense=True).manifest) == 130

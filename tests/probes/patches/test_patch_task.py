@@ -123,6 +123,19 @@ class Scaled:
         return PatchTask(OpenDenseDataset(dataset, source, manifest, self), *parts, default_device(), **more)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_images_without_a_labelled_pixel_neither_train_nor_validate(seed: int) -> None:
+    maps = Scaled(8)
+    maps.coarse[1:3] = IGNORED
+    task = maps.task()
+    assert task.training.images.tolist() == [0, 3]
+    values, _ = replace(job(PatchLinearJob, FEW), seed=seed).run(task)
+    assert 0 < values["miou"] <= 1
+    maps.coarse[3] = IGNORED
+    with pytest.raises(UserError, match="at least two training images"):
+        job(PatchLinearJob, FEW).run(maps.task())
+
+
 @pytest.mark.gpu_too
 @pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, FEW), (PatchContextJob, PATCH_CONTEXT)])
 def test_large_images_score_like_small_ones_in_16_bits(kind: type, protocol: object) -> None:

@@ -11,6 +11,8 @@ from unseen.images.dense.labels import Objects
 from unseen.reading.json_records import read_json
 
 MOST_BYTES = 1 << 30
+CROWD = {"0": False, "0.0": False, "False": False, "None": False, "1": True, "1.0": True, "True": True}
+"""`iscrowd` as text → whether it marks a crowd."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,12 @@ def read_coco(annotations: Mapping[str, Path]) -> CocoBoxes:
     unmatched = dict[str, tuple[str, ...]]()
     for split, table in tables.items():
         path = annotations[split]
-        numbers = {str(each["id"]): number for number, each in enumerate(table["categories"])}
-        by_image: dict[str, list[dict[str, Any]]] = {str(image["id"]): [] for image in table["images"]}
+        numbers = {_id(each["id"]): number for number, each in enumerate(table["categories"])}
+        by_image: dict[str | None, list[dict[str, Any]]] = {_id(image["id"]): [] for image in table["images"]}
         lost = list[str]()
         for each in table["annotations"]:
-            if str(each["image_id"]) in by_image:
-                by_image[str(each["image_id"])].append(each)
+            if _id(each["image_id"]) in by_image:
+                by_image[_id(each["image_id"])].append(each)
             else:
                 lost.append(f"the annotation {each.get('id', '')} of the image {each['image_id']!r}")
         if lost and len(lost) == len(table["annotations"]):
@@ -79,15 +81,14 @@ def read_coco(annotations: Mapping[str, Path]) -> CocoBoxes:
         for image in table["images"]:
             images.append((str(image["file_name"]), split))
             files.append(f"{path}, image {image['file_name']}")
-            objects.append(_objects(image, by_image[str(image["id"])], numbers))
+            objects.append(_objects(image, by_image[_id(image["id"])], numbers))
     return CocoBoxes(classes, tuple(images), tuple(files), tuple(objects), unmatched)
 
 
 def _table(path: Path) -> dict[str, Any]:
     """The three lists of the file, checked for the keys that are used."""
     record = read_json(path, most=MOST_BYTES)
-    needed = {"images": ("id", "file_name"), "annotations": ("image_id", "category_id", "bbox"),
-              "categories": ("id", "name")}  # fmt: skip
+    needed = {"images": ("id", "file_name"), "annotations": ("image_id", "category_id"), "categories": ("id", "name")}
     for part, keys in needed.items():
         items = record.get(part)
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
@@ -96,16 +97,25 @@ def _table(path: Path) -> dict[str, Any]:
         if lacking:
             raise UserError(f"{path}: one of its {part} has no '{lacking}'")
         ids = [item[key] for item in items for key in keys if key.endswith("id")]
-        wrong = next((each for each in ids if not isinstance(each, int | str)), None)
+        wrong = next((each for each in ids if _id(each) is None), None)
         if wrong is not None:
-            raise UserError(f"{path}: an id in its {part} is {str(wrong)[:40]}; expected a number")
+            raise UserError(f"{path}: an id in its {part} is {str(wrong)[:40]}; expected a whole number or text")
         unique = {"images": ("id",), "categories": ("id", "name")}.get(part, ())
         for key in unique:
-            counts = Counter(str(item[key]) for item in items)
+            counts = Counter(_id(item[key]) if key == "id" else str(item[key]) for item in items)
             twice = next((each for each, count in counts.items() if count > 1), None)
             if twice is not None:
                 raise UserError(f"{path}: two of its {part} have the {key} {twice[:40]}")
+    if record["annotations"] and not any("bbox" in item for item in record["annotations"]):
+        raise UserError(f"{path}: none of its annotations has a 'bbox'")
     return record
+
+
+def _id(value: object) -> str | None:
+    """An id as text: "7" for 7, 7.0 and "7"; None if the value is no id."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
 def _same_classes(tables: Mapping[str, dict[str, Any]], files: Mapping[str, Path]) -> tuple[str, ...]:
@@ -117,20 +127,27 @@ def _same_classes(tables: Mapping[str, dict[str, Any]], files: Mapping[str, Path
     return names[first]
 
 
-def _objects(image: Mapping[str, Any], items: Sequence[Mapping[str, Any]], numbers: Mapping[str, int]) -> Objects:
+def _objects(
+    image: Mapping[str, Any], items: Sequence[Mapping[str, Any]], numbers: Mapping[str | None, int]
+) -> Objects:
     boxes, classes, crowd, left_out = list[list[float]](), list[int](), list[bool](), list[str]()
     for item in items:
+        box, number, many = item.get("bbox"), numbers.get(_id(item["category_id"])), str(item.get("iscrowd", 0))
         try:
-            left, top, width, height = map(float, item["bbox"] if isinstance(item["bbox"], list) else ())
+            left, top, width, height = map(float, box if isinstance(box, list) else ())
         except (TypeError, ValueError):
-            left_out.append(f"the box {str(item['bbox'])[:80]} is not four numbers")
+            wrong = "an annotation without a box" if box is None else f"the box {str(box)[:80]} is not four numbers"
+            left_out.append(wrong)
             continue
-        if str(item["category_id"]) not in numbers:
+        if number is None:
             left_out.append(f"a box of the category {item['category_id']!r}, which the file does not have")
             continue
+        if many not in CROWD:
+            left_out.append(f"a box whose iscrowd is {many[:40]}, not 0 or 1")
+            continue
         boxes.append([left, top, left + width, top + height])
-        classes.append(numbers[str(item["category_id"])])
-        crowd.append(bool(item.get("iscrowd", 0)))
+        classes.append(number)
+        crowd.append(CROWD[many])
     sides = [side for side in (image.get("width"), image.get("height")) if isinstance(side, int) and side > 0]
     drawn_on = (sides[0], sides[1]) if len(sides) == 2 else None
     return replace(Objects.of(boxes, classes, crowd=crowd), left_out=tuple(left_out), drawn_on=drawn_on)

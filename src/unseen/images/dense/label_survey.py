@@ -29,7 +29,8 @@ class LabelSurvey:
     Attributes:
         digest: SHA-256 of all labels (for damaged ones, of the error), so that changed labels are a different job.
         damaged: split → images with unusable labels, and why.
-        left_out: split → boxes that cannot be used, by their images, and why; their images are used without them.
+        left_out: split → boxes that cannot be used, by their images, and why; their images are used without them. Or
+            maps without a labelled pixel, which neither train nor score anything.
         shown: split → (classes,) number of boxes of each class, or of maps that show it; empty without classes.
     """
 
@@ -63,8 +64,11 @@ def survey_labels(opened: OpenDenseDataset) -> LabelSurvey:
         )  # fmt: skip
         for array in arrays:
             digest.update(f"{array.dtype} {array.shape}\n".encode() + np.ascontiguousarray(array).tobytes())
-        if isinstance(labels, Objects) and labels.left_out:
-            left_out.setdefault(split, []).extend(Damaged(name, f"{place}: {reason}") for reason in labels.left_out)
+        reasons = labels.left_out if isinstance(labels, Objects) else ()
+        if not isinstance(labels, Objects) and not _is_usable(labels, opened.dataset.kind, split):
+            reasons = ("no pixel has a label",)
+        if reasons:
+            left_out.setdefault(split, []).extend(Damaged(name, f"{place}: {reason}") for reason in reasons)
         shown[split] = shown.get(split, np.zeros(classes, dtype=np.int64)) + _shown(labels, classes)
     return LabelSurvey(digest.hexdigest(), damaged, left_out, shown if classes else {})
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from unseen.errors import UserError, names_of
+from unseen.errors import UserError, names_of, option
 from unseen.images.datasets.listing import Row, files_listing
 from unseen.images.decode import Damaged
 from unseen.images.dense.coco import read_coco
@@ -100,7 +100,8 @@ def survey_dense(description: Description, track: Track = untracked) -> Survey[O
 def open_own_dense(description: Description, track: Track = untracked) -> OpenDenseDataset:
     """A data set with boxes or maps; a faulty one is refused with all its problems."""
     if description.table.task == "classification":
-        raise UserError(f"{description.place}: its task is classification, not a dense task; run it without dense")
+        advice = f"leave out {option('dense', True)}"
+        raise UserError(f"{description.place}: its task is classification, not a dense task; {advice}")
     return survey_dense(description, track).checked()
 
 
@@ -180,9 +181,10 @@ def unusable_labels(opened: OpenDenseDataset) -> list[str]:
         if damaged := survey.damaged.get(split):
             images = counted(len(damaged), f"{word} image")
             sentences.append(f"{images} with damaged labels: {_first(damaged)}")
-        if boxes := survey.left_out.get(split):
-            what = f"{len(boxes):,} box{'' if len(boxes) == 1 else 'es'} of {word} images"
-            sentences.append(f"{what} left out: {_first(boxes)}")
+        if labels := survey.left_out.get(split):
+            boxes = f"{len(labels):,} box{'' if len(labels) == 1 else 'es'} of {word} images"
+            what = boxes if opened.dataset.kind == "boxes" else counted(len(labels), f"{word} map")
+            sentences.append(f"{what} left out: {_first(labels)}")
         if lost := opened.unmatched.get(split):
             what = "annotation" if opened.dataset.kind == "boxes" else "map"
             sentences.append(f"{counted(len(lost), f'{word} {what}')} without an image: {names_of(lost)}")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from unseen.errors import UserError, did_you_mean, names_of
+from unseen.errors import UserError, did_you_mean, names_of, on_command_line
 from unseen.images.datasets.dataset import Dataset, Validation
 from unseen.images.datasets.listing import ALL, SPLITS, Row
 from unseen.images.datasets.multi_label import class_names, shown_classes
@@ -93,9 +93,8 @@ def survey_dataset(description: Description, *, seed: int = 0, track: Track = un
 def open_own_dataset(description: Description, *, seed: int = 0, track: Track = untracked) -> OpenDataset:
     """A classification data set; a faulty one is refused with all its problems."""
     if description.table.task != "classification":
-        raise UserError(
-            f"{description.place}: its task is {description.table.task}, not classification; run it as a dense task"
-        )
+        advice = "run unseen tasks --dense" if on_command_line() else "use dense=True"
+        raise UserError(f"{description.place}: its task is {description.table.task}, not classification; {advice}")
     return survey_dataset(description, seed=seed, track=track).checked()
 
 

@@ -48,10 +48,14 @@ def choose_linear(
     generator = torch.Generator().manual_seed(seed)
     held = max(1, round(protocol.validation * len(images)))
     order = images[torch.randperm(len(images), generator=generator)]
-    stack = fit_patches(patches, patches.of_images(order[held:]), protocol.settings, protocol, generator)
-    scores = validation_scores(stack, patches, patches.of_images(order[:held]), codes)
+    training, validation = patches.of_images(order[held:]), patches.of_images(order[:held])
+    for index, what in ((training, "train a linear probe"), (validation, "choose its settings")):
+        if not bool((patches.labels.totals[index] > 0).any()):  # as may happen with few patches of each image
+            raise UserError(f"the images drawn to {what} have no labelled pixel in their patches; use more patches")
+    stack = fit_patches(patches, training, protocol.settings, protocol, generator)
+    scores = validation_scores(stack, patches, validation, codes)
     if not all(map(isfinite, scores)):
-        raise UserError("the images that choose the settings of a linear probe have no labelled pixel")
+        raise UserError("the validation scores of a linear probe on patches are not finite numbers")
     best = max(range(len(scores)), key=scores.__getitem__)
     setting = protocol.settings[best]
     again = torch.Generator().manual_seed(seed + 1)

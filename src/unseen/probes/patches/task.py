@@ -100,7 +100,7 @@ class PatchTask:
 
     @cached_property
     def training(self) -> TrainingPatches:
-        """The patches of the training images; those of images with unusable labels have no label."""
+        """The patches of the training images; those of images without labels that can be used have no label."""
         kept = list[int]()
         labels = PatchLabels.of(self._histograms(kept), self.codes.count)
         if not kept:
@@ -116,7 +116,8 @@ class PatchTask:
             yield from repeat(none, row - following)
             pixels = patch_histograms(codes.encode(values), self.train.grid, codes.count)
             yield pixels[drawn] if drawn else pixels
-            kept.append(row)
+            if pixels.any():  # an image without a labelled pixel can neither train nor validate
+                kept.append(row)
             following = row + 1
         yield from repeat(none, len(self.train) - following)
 

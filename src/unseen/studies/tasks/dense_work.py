@@ -86,7 +86,7 @@ def _pictures(task: PatchTask, predictor: Predictor, folder: Path) -> Iterator[K
 
 
 def label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:
-    """Images that are skipped because their labels cannot be used, and annotations without their images."""
+    """Images that are skipped because their labels cannot be used, labels that are not used, and those of no image."""
     survey, name = survey_labels(data), data.dataset.name
     for split, word in (("train", "training images"), ("test", "test images")):
         if damaged := survey.damaged.get(split):
@@ -94,11 +94,12 @@ def label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:
             total = Counter(data.manifest.splits)[split]
             yield Flaw("damaged-images", "", name, word, len(damaged), total, examples)
         lost = [f"{each.id}: {each.reason}" for each in survey.left_out.get(split, ())]
-        lost += [f"{each} is of no image" for each in data.unmatched.get(split, ())]
-        if lost:
-            used = int(survey.shown[split].sum()) if data.dataset.kind == "boxes" else len(data.numbers(split))
-            examples = tuple(lost[:MOST_EXAMPLES])
-            yield Flaw("unused-labels", "", name, word, len(lost), used + len(lost), examples)
+        stray = [f"{each} is of no image" for each in data.unmatched.get(split, ())]
+        if lost or stray:
+            boxes = data.dataset.kind == "boxes"
+            own = int(survey.shown[split].sum()) + len(lost) if boxes else len(data.numbers(split))
+            examples = tuple([*lost, *stray][:MOST_EXAMPLES])
+            yield Flaw("unused-labels", "", name, word, len(lost) + len(stray), own + len(stray), examples)
 
 
 def label_notices(data: OpenDenseDataset) -> list[Notice]:
