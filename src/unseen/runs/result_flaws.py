@@ -67,7 +67,7 @@ def skipped_steps(results: Iterable[Result]) -> list[Flaw]:
     for result in results:
         with reading_result(result):
             kind = next(filter(result.is_of, TRAININGS), None)
-            if kind is not None and result.values["skipped"]:
+            if kind is not None and result.values.get("skipped"):
                 job, [fit] = result.job, kind.read(result.job, result.values)
                 flaw = {"kind": "skipped-steps", "backbone": job["backbone"], "domain": job["domain"],
                         "place": f"the training of {fit.variant}", "count": result.values["skipped"],

@@ -7,7 +7,14 @@ import torch
 from unseen.metrics.catalogue import METRICS
 from unseen.probes.patches import scoring
 from unseen.probes.patches.codes import ClassCodes, DepthCodes, NormalCodes, patch_histograms
-from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, map_prediction, upsampled
+from unseen.probes.patches.scoring import (
+    MapScorer,
+    best_and_worst,
+    image_score,
+    map_prediction,
+    picture_name,
+    upsampled,
+)
 
 
 def test_true_shares_of_even_patches_give_the_map_back() -> None:
@@ -58,6 +65,18 @@ def test_the_best_images_come_first_and_the_worst_last() -> None:
     assert best_and_worst(scored) == [7, 6, 5, 2, 1, 0]
     assert best_and_worst(scored[:4]) == [7, 3, 1, 0]
     assert best_and_worst([]) == []
+
+
+@pytest.mark.parametrize(
+    ("images", "names"),
+    [(1, "o"), (2, "bw"), (3, "bow"), (4, "bbww"), (5, "bboww"), (6, "bbbwww"), (9, "bbbwww")],
+)
+def test_at_most_half_of_few_images_are_the_best(images: int, names: str) -> None:
+    shown = best_and_worst([(float(image), image) for image in range(images)])
+    assert len(set(shown)) == len(shown) == len(names)
+    found = [picture_name(place, len(shown)) for place in range(len(shown))]
+    assert [name.partition("-")[2][0] for name in found] == [*names]
+    assert found == sorted(found, key=lambda name: (len(name), name))  # the order on pages
 
 
 def test_an_image_is_scored_by_itself() -> None:

@@ -187,7 +187,7 @@ def write_pictures(folder: Path, count: int, *, noise: bool) -> Path:
     draw = np.random.default_rng(0)
     for number in range(count):
         pixels = draw.integers(0, 256, (160, 488, 3)) if noise else np.full((160, 488, 3), number)
-        Image.fromarray(pixels.astype(np.uint8)).save(folder / picture_name(number))
+        Image.fromarray(pixels.astype(np.uint8)).save(folder / picture_name(number, count))
     return folder
 
 
@@ -204,9 +204,20 @@ def test_pictures_are_in_the_page_with_what_they_are(tmp_path: Path) -> None:
     assert html.count("data:image/png;base64,") == 5
 
 
+def test_the_middle_one_of_few_pictures_is_neither_best_nor_worst(tmp_path: Path) -> None:
+    for count, expected in (
+        (1, ["test image 1"]),
+        (3, ["best test image 1", "middle test image", "worst test image 1"]),
+    ):
+        write_pictures(tmp_path / f"{count}" / PICTURES / "patch-own", count, noise=False)
+        page = made(probed("own", "classes", [0.5]), folder=tmp_path / f"{count}")
+        [gallery] = section_of(page, "dense-own").galleries
+        assert [picture.lines[0] for picture in gallery.pictures] == expected
+
+
 def test_pictures_have_their_scores_and_a_legend_of_the_classes_they_show(tmp_path: Path) -> None:
     write_pictures(tmp_path / PICTURES / "patch-own", 2, noise=False)
-    known = [{"file": picture_name(n), "score": 0.5 - n / 4, "classes": [0, 2 + n]} for n in (0, 1)]
+    known = [{"file": picture_name(n, 2), "score": 0.5 - n / 4, "classes": [0, 2 + n]} for n in (0, 1)]
     names = ["sky", "unicorn", "road", "<car>"]
     page = made(probed("own", "classes", [0.5] * 4, classes=names, pictures=known), folder=tmp_path)
     [gallery] = section_of(page, "dense-own").galleries

@@ -182,11 +182,12 @@ def _score_boxes(
         if not true.ignored.all()
     }
     pictures, drawn_from = list[KeptPicture](), best_f1_score(truth, detections, classes)
-    for picture, place in enumerate(best_and_worst([(score, place) for place, score in own.items()]) if folder else ()):
+    shown = best_and_worst([(score, place) for place, score in own.items()])
+    for picture, place in enumerate(shown if folder else ()):
         sure = np.round(detections[place].scores, 3) >= drawn_from
         drawn = Objects.of(detections[place].boxes[sure], detections[place].classes[sure])
         assert folder is not None
-        path, pixels = folder / picture_name(picture), data.pixels(kept[place])
+        path, pixels = folder / picture_name(picture, len(shown)), data.pixels(kept[place])
         pictures.append(label_picture("boxes", pixels, truth[place], drawn, path, own[place]))
     return {
         **{name: getattr(paper, name) for name in ("ap", "ap50", "ap75")},
@@ -217,11 +218,12 @@ def _score_maps(
         if score is not None:
             own[number] = score
     pictures = list[KeptPicture]()
-    for picture, number in enumerate(best_and_worst([(score, at) for at, score in own.items()]) if folder else ()):
+    shown = best_and_worst([(score, number) for number, score in own.items()])
+    for picture, number in enumerate(shown if folder else ()):
         labels, pixels = data.labels(number), data.pixels(number)
-        shown: Map = codes.decode(predict(pixels)).cpu().numpy()
+        drawn: Map = codes.decode(predict(pixels)).cpu().numpy()
         assert folder is not None
-        path = folder / picture_name(picture)
-        pictures.append(label_picture(job.kind, pixels, labels, shown, path, own[number]))
+        path = folder / picture_name(picture, len(shown))
+        pictures.append(label_picture(job.kind, pixels, labels, drawn, path, own[number]))
     by_class = [None if np.isnan(value) else value for value in scorer.class_iou]
     return {**dict(scorer.scores()), "by_class": by_class, "pictures": [asdict(each) for each in pictures]}

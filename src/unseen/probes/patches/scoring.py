@@ -27,9 +27,16 @@ def best_and_worst(scored: Sequence[tuple[float, int]]) -> list[int]:
     return [*dict.fromkeys([*ranked[:SHOWN], *ranked[-SHOWN:]])]
 
 
-def picture_name(place: int) -> str:
-    """The file name of an image by its position among the best and the worst."""
-    return f"{place}-{'best' if place < SHOWN else 'worst'}.png"
+def picture_name(place: int, shown: int) -> str:
+    """The file name of an image by its position among the best and the worst.
+
+    Of few images, the better half is the best and the other half the worst; the one in between is neither.
+
+    Args:
+        shown: number of images that are shown.
+    """
+    half = shown // 2
+    return f"{place}-{'best' if place < half else 'worst' if place >= shown - half else 'other'}.png"
 
 
 def upsampled(patches: Tensor, grid: tuple[int, int], size: tuple[int, int]) -> Tensor:

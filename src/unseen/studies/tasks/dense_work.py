@@ -80,7 +80,8 @@ def _pictures(task: PatchTask, predictor: Predictor, folder: Path) -> Iterator[K
         shares = predictor.predict(torch.from_numpy(task.test.image(row)).to(task.device))
         size = (labels.shape[0], labels.shape[1])
         predicted = map_prediction(shares, task.test.grid, size, predictor.codes)
-        score, path = image_score(predictor.codes, predicted, labels) or 0.0, folder / picture_name(place)
+        path = folder / picture_name(place, len(predictor.shown))
+        score = image_score(predictor.codes, predicted, labels) or 0.0
         shown: Map = predicted.cpu().numpy()
         yield label_picture(task.opened.dataset.kind, task.opened.pixels(number), labels, shown, path, score)
 

@@ -152,14 +152,16 @@ def _ends_first(items: Sequence[Caption]) -> list[Caption]:
 def _captions(result: DenseResult) -> list[Caption]:
     """The caption of each picture: the best test images, then the worst, the worst last, each with its score.
 
+    Of an odd number of few test images, the one in the middle is neither.
+
     Pictures of earlier versions have only numbers as names, and not all were chosen by their scores.
     """
     pictures, metric = result.pictures, result.scores[0].metric
     best, worst = ([path for path in pictures if path.stem.endswith(f"-{end}")] for end in ("best", "worst"))
     others = [path for path in pictures if path not in {*best, *worst}]
     named = [
-        *((path, f"test image {place}") for place, path in enumerate(others, 1)),
         *((path, f"best test image {place}") for place, path in enumerate(best, 1)),
+        *((path, "middle test image" if best else f"test image {place}") for place, path in enumerate(others, 1)),
         *((path, f"worst test image {place}") for path, place in zip(worst, range(len(worst), 0, -1), strict=True)),
     ]
     title = METRIC_TITLES[metric]
