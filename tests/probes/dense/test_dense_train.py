@@ -146,6 +146,29 @@ def test_a_batch_that_is_not_finite_leaves_weights_and_running_statistics_alone(
             assert torch.equal(value, expected[name]), name
 
 
+@pytest.mark.parametrize(
+    ("bad", "every", "finished", "done"),
+    [
+        ({4, 11}, 5, True, 12),  # before a check, and at the end
+        ({0, 1, 2}, 1, True, 12),
+        (set(range(1, 12)), 1, False, 11),
+        (set(range(2, 12)), 3, False, 12),
+        (set(range(3, 12)), 3, True, 12),
+        (set(range(12)), 12, False, 12),
+    ],
+)
+def test_many_losses_in_a_row_that_are_not_finite_are_a_divergence(
+    bad: set[int], every: int, finished: bool, done: int
+) -> None:
+    model, watched = small_network(), list[int]()
+    found = train_dense(
+        model, lambda start: noise_batches(start, 12, frozenset(bad)), map_loss, replace(TINY, steps=12), device=CPU,
+        every=every, watch=watched.append,
+    )  # fmt: skip
+    assert (found.finished, watched[-1], found.skipped) == (finished, done, len(bad & set(range(done))))
+    assert all(np.isfinite(found.losses))
+
+
 def test_weights_that_are_not_finite_at_the_end_are_a_divergence() -> None:
     model = small_network()
     model.body.weight.register_hook(lambda gradient: gradient * torch.inf)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,8 @@ Loss = Callable[[nn.Module, Any, torch.device], Tensor]
 """Loss of a batch."""
 SAVE_SECONDS = 30.0
 """Minimum seconds between checkpoints: one of a detector is 200 MB, and writing it can take longer than the steps."""
+STUCK = 10
+"""Losses in a row that are not finite from which on a training has diverged; fewer are steps that were skipped."""
 NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)
 
 
@@ -37,8 +38,8 @@ class Trained:
 
     Attributes:
         losses: mean of the finite losses between one check and the next, if there are any.
-        finished: False if training diverged: the last loss before a check was not finite, and training stopped there;
-            or the weights or running statistics were not finite at its end.
+        finished: False if training diverged: the last `STUCK` losses before a check, or all, were not finite, and
+            training stopped there; or the weights or running statistics were not finite at its end.
         skipped: steps with a non-finite loss, which left weights and running statistics unchanged.
     """
 
@@ -81,17 +82,18 @@ def train_dense(
     step, losses, skipped = state.load(checkpoint, device) if checkpoint else (0, [], 0)
     statistics = end_to_end(model.buffers())
     update = partial(_step, model, optimizer, scaler, statistics, loss, protocol, seed)
-    coming, finished, saved = batches(step), True, time.monotonic()
+    coming, finished, stuck, saved = batches(step), True, 0, time.monotonic()
     with torch.random.fork_rng(devices=[device] if on_gpu else []):
         while finished and step < protocol.steps:
             stretch = range(step, min(step + every, protocol.steps))
             values = torch.stack([update(next(coming), number) for number in stretch]).cpu()
-            sound = values[values.isfinite()]
-            losses += [float(sound.mean())] if len(sound) else []
+            sound = torch.where(values.isfinite())[0].tolist()
+            losses += [float(values[sound].mean())] if sound else []
             skipped += len(values) - len(sound)
-            step, finished = stretch.stop, isfinite(float(values[-1]))
+            stuck = len(values) - 1 - sound[-1] if sound else stuck + len(values)
+            step, finished = stretch.stop, stuck < min(STUCK, protocol.steps)
             watch(step)
-            if checkpoint and finished and time.monotonic() - saved >= SAVE_SECONDS:
+            if checkpoint and not stuck and time.monotonic() - saved >= SAVE_SECONDS:
                 state.save(checkpoint, step, losses, skipped)
                 saved = time.monotonic()
     optimizer.zero_grad(set_to_none=True)
