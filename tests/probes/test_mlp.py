@@ -10,6 +10,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from unseen.errors import UserError
+from unseen.probes import mlp as module
 from unseen.probes.mlp import (
     Layer,
     MlpStack,
@@ -246,6 +247,26 @@ def test_types_and_layout_do_not_matter(dtype: torch.dtype) -> None:
     assert not apart.is_contiguous()
     plain = probe_mlp(X, y, X_test, y_test, protocol=QUICK)
     assert probe_mlp(apart, y.to(torch.uint8), X_test.to(dtype), y_test.int(), protocol=QUICK) == plain
+
+
+def test_trials_that_diverge_are_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, X_test, y_test = problem()
+    protocol = replace(QUICK, rates=(1e-2, 1e30), trials=8, starts=8)
+    train = module.train_mlps
+    finished = list[bool]()
+
+    def recorded(*arguments: Any, **options: Any) -> MlpStack:
+        stack = train(*arguments, **options)
+        finished.extend(stack.finished.tolist())
+        return stack
+
+    monkeypatch.setattr(module, "train_mlps", recorded)
+    monkeypatch.setattr(module, "mlp_accuracies", lambda *_, **__: torch.ones(2, 8, dtype=torch.float64))
+    found = probe_mlp(X, y, X_test, y_test, protocol=replace(protocol, round_size=8))
+    assert finished[:8].count(False) > 2
+    assert finished[8]
+    # All trials score alike: the first of those that did not diverge is chosen.
+    assert found.rate == found.trials[finished.index(True)].rate
 
 
 def test_a_final_mlp_that_diverges_is_refused() -> None:

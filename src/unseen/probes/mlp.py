@@ -80,7 +80,7 @@ def probe_mlp(
     part and is scored by top-1 on the smaller one after its last epoch; the best pair trains the final MLP on the whole
     training set. Trials share their initial weights and the order of samples, which depend only on `seed`. Weights and
     sums are in float32; on a GPU factors are rounded to TF32 (19 bits). Trials that diverge are scored with their last
-    finite weights; a final MLP that diverges is refused.
+    finite weights, which guides the search, but they are not chosen; a final MLP that diverges is refused.
 
     Args:
         X_train, X_test: (n, d) features of any real dtype; not modified.
@@ -115,8 +115,12 @@ def probe_mlp(
     if len(held) == 0:
         raise UserError("every class has a single training sample, so none is left to choose hyper-parameters on")
 
+    finished = list[bool]()
+
     def evaluate(pairs: Sequence[tuple[float, float]]) -> list[float]:
-        scores: list[float] = mlp_accuracies(samples, labels, held, fit(part, pairs, 2))[0].tolist()
+        stack = fit(part, pairs, 2)
+        finished.extend(stack.finished.tolist())
+        scores: list[float] = mlp_accuracies(samples, labels, held, stack)[0].tolist()
         return scores
 
     trials = search(
@@ -128,7 +132,7 @@ def probe_mlp(
         seed=seed,
         starts=protocol.starts,
     )
-    best = best_trial(trials)
+    best = best_trial([trial for trial, sound in zip(trials, finished, strict=True) if sound] or trials)
     final = fit(torch.arange(len(labels)), [(best.rate, best.decay)], 4)
     everything = torch.arange(len(tests))
     found = mlp_accuracies(tests, y_test.to(device), everything, final, (1, 5), mark_not_finite=True)[:, 0]
