@@ -32,6 +32,7 @@ from unseen.features.readers import read_features
 from unseen.files import read_table
 from unseen.images.drawings import concepts, drawn_order, seen_concepts
 from unseen.ontology.wordnet import wordnet
+from unseen.runs.record import read_run
 
 pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[1]
@@ -125,6 +126,12 @@ def test_the_documentation_has_the_numbers_of_a_run(table: pd.DataFrame) -> None
         cells = documented[backbone]
         assert (seen, last) == pytest.approx((float(cells[0]), float(cells[5])), abs=1.5)
         assert last - seen == pytest.approx(float(cells[6].split()[0].replace("−", "-")), abs=1.5)
+
+
+def test_its_record_has_the_numbers_of_drawings(demo: tuple[Path, str]) -> None:
+    scored = read_run(demo[0]).scored
+    assert {(each.classes, each.images["train"], each.images["test"]) for each in scored} == {(45, 3600, 900)}
+    assert len(scored) == len(SOME) * 2
 
 
 def test_a_second_run_takes_seconds_and_changes_nothing(demo: tuple[Path, str]) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from tiny_imagenet import LEVELS
+from unseen.exchange.read import read_results_file
+from unseen.exchange.stated_settings import stated_settings
 from unseen.probes.by_name import mlp
 from unseen.runs.record import read_run
 
@@ -72,3 +74,17 @@ def test_the_extended_probes_come_to_the_page(tmp_path: Path, unseen: Unseen, mo
     line = next(s for s in figures["networks-0"]["series"] if s["name"] == "mine, mlp-linear")
     expected = [100 * accuracy[d, "mlp-linear"] / accuracy[d, "logistic"] - 100 for d in ("l1", "l2")]
     assert np.allclose(line["y"], expected)
+
+
+def test_an_export_states_the_settings_of_additional_probes(tmp_path: Path, unseen: Unseen) -> None:
+    write_levels(tmp_path / "levels.csv")
+    write_features(tmp_path / "features")
+    words = (
+        "--features", tmp_path / "features", "--backbone", "mine", "--levels", tmp_path / "levels.csv", "--domains",
+        "l1", "--shots", "all", "--seeds", 1, "--workers", 1, "--protocol", "cog-v2-short", "--extended", "linear,knn",
+    )  # fmt: skip
+    assert unseen("concepts", *words, "--out", tmp_path / "run").code == 0
+    assert unseen("export", tmp_path / "run", "--out", tmp_path / "r.json").code == 0
+    found = read_results_file(tmp_path / "r.json").records
+    stated = {each.probe: each.missing for record in found for each in stated_settings(record)}
+    assert stated == {"logistic": (), "many-shot": ()}

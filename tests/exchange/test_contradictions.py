@@ -127,3 +127,15 @@ def test_accuracies_are_counts_of_the_test_images(tmp_path: Path, more: int) -> 
     write_results(ResultsFile("unseen-results", 1, "1", [record]), tmp_path / "r.json")
     assert [each.severity for each in check_results(tmp_path / "r.json")].count("error") == more
     assert json.loads((tmp_path / "r.json").read_text())["records"][0]["scores"][0]["values"] == [112 / 150, 113 / 150]
+
+
+def test_data_without_classes_can_be_exported(tmp_path: Path) -> None:
+    score = Score("tasks", "patch-linear", "a", "depths", "patch-linear", None, 0, "rmse", 0.5)
+    data = RunData(
+        "", [score], [Domain("depths", "Depths")], [Backbone("a", "")], "a", study="tasks",
+        protocols=[ProtocolUsed.of("patch-linear", PATCH_LINEAR)],
+        scored=[ScoredData("a", "depths", "patch-linear", 0, {"train": 9, "test": 3}, "given")],
+    )  # fmt: skip
+    file = ResultsFile("unseen-results", 1, "1", run_records(data))
+    assert [*errors(file)] == []
+    assert file.records[0].data.classes is None

@@ -11,6 +11,8 @@ from unseen.exchange.contributions import beside_published, read_contributions
 from unseen.exchange.export import write_results
 from unseen.exchange.record import ResultRecord, ResultsFile
 from unseen.papers.concept_generalization import DOMAINS
+from unseen.probes.protocol import COG_V2_PRUNED
+from unseen.runs.setup import ProtocolUsed
 
 
 def written(path: Path, records: list[ResultRecord], **backbone: Any) -> Path:
@@ -51,7 +53,8 @@ def test_the_same_data_twice_are_two_models(tmp_path: Path) -> None:
 
 def test_the_papers_own_protocol_is_used_if_a_model_has_several() -> None:
     exact = concept_records()
-    pruned = [replace(each, protocol="cog-v2-pruned") for each in concept_records(0.01)]
+    settings = {"logistic": ProtocolUsed.of("logistic", COG_V2_PRUNED).settings}
+    pruned = [replace(each, protocol="cog-v2-pruned", settings=settings) for each in concept_records(0.01)]
     for records in ([*exact, *pruned], [*pruned, *exact]):
         chosen, why = beside_published(records, DOMAINS)
         assert (chosen, why) == (exact, "")

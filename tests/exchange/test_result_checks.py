@@ -13,12 +13,13 @@ from result_records import concept_records
 
 from unseen.errors import UserError
 from unseen.exchange.check import Finding, check_results
-from unseen.exchange.contributions import read_contributions
+from unseen.exchange.contributions import beside_published, read_contributions
 from unseen.exchange.export import run_records, write_results
 from unseen.exchange.read import run_of_records
 from unseen.exchange.record import Interval95, Levels, ResultRecord, ResultsFile
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers.comparability import ScoredData
+from unseen.papers.concept_generalization import DOMAINS
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
 from unseen.runs.data import Backbone, Domain, RunData
@@ -53,6 +54,7 @@ def test_sound_results_of_the_published_kind_give_nothing(tmp_path: Path) -> Non
         ({"intervals": [Interval95("images", 0.4, 0.5)]}, "interval 0.4 to 0.5 over images"),
         ({"intervals": [Interval95("seeds", 0.5, 0.4)]}, "above its upper end"),
         ({"intervals": [Interval95("episodes", 0.4, 0.6)]}, "centred on 0.5"),
+        ({"intervals": [Interval95("concepts", 0.1, 0.2)]}, "interval over concepts is 0.1 to 0.2"),
         ({"value": 0.450012, "values": [0.450012], "intervals": []}, "no number of correct images out of 50,000"),
     ],
 )
@@ -74,8 +76,54 @@ def test_settings_that_contradict_the_protocol_are_errors(tmp_path: Path, other:
         read_contributions([tmp_path / "r.json"])
     sequential = replace(first, settings={"logistic": ProtocolUsed.of("logistic", COG_V2.sequential).settings})
     assert found(tmp_path, [sequential, *others]) == []
-    [unknown] = found(tmp_path, [replace(each, settings={}) for each in (first, *others)])
-    assert (unknown.severity, "does not have the settings" in unknown.text) == ("warning", True)
+
+
+KEYS = [*ProtocolUsed.of("logistic", COG_V2).settings]
+
+
+@pytest.mark.parametrize("dropped", [*([key] for key in KEYS), ["trials", "epochs"], KEYS])
+def test_settings_that_are_not_stated_are_a_warning_and_not_ranked(tmp_path: Path, dropped: list[str]) -> None:
+    records = concept_records(0.1)
+    settings = {key: value for key, value in records[0].settings["logistic"].items() if key not in dropped}
+    records = [replace(each, settings={"logistic": settings}) for each in records]
+    warning, note = found(tmp_path, records)
+    assert (warning.severity, note.severity) == ("warning", "note")
+    assert all(key in warning.text and key in note.text for key in dropped[:3])
+    ranked, why = beside_published(records, DOMAINS)
+    assert (ranked, dropped[0] in why) == ([], True)
+    without = [replace(each, settings={}) for each in records]
+    assert [each.severity for each in found(tmp_path, without)] == ["warning", "note"]
+    assert beside_published(without, DOMAINS)[0] == []
+
+
+def test_settings_that_a_protocol_does_not_have_are_named(tmp_path: Path) -> None:
+    records = concept_records()
+    settings = records[0].settings["logistic"]
+    more = [replace(each, settings={"logistic": {**settings, "augmentation": "strong"}}) for each in records]
+    [unknown] = found(tmp_path, more)
+    assert (unknown.severity, "augmentation" in unknown.text) == ("warning", True)
+    assert beside_published(more, DOMAINS)[0] == more
+    renamed = {f"my_{key}": value for key, value in settings.items()}
+    other = [replace(each, settings={"logistic": renamed}) for each in records]
+    assert [each.severity for each in found(tmp_path, other)] == ["warning", "warning", "note"]
+    assert beside_published(other, DOMAINS)[0] == []
+
+
+@pytest.mark.parametrize(("value", "shown"), [("30", 'the text "30"'), (True, "true"), ([30], "[30]")])
+def test_settings_of_another_type_are_shown_as_they_are_written(tmp_path: Path, value: Any, shown: str) -> None:
+    first, *others = concept_records()
+    wrong = replace(first, settings={"logistic": {**first.settings["logistic"], "trials": value}})
+    [finding] = found(tmp_path, [wrong, *others])
+    assert (finding.severity, f"trials is {shown}, not 30" in finding.text) == ("error", True)
+
+
+def test_a_truth_value_is_not_the_number_1(tmp_path: Path) -> None:
+    first, *others = concept_records()
+    one, true = (
+        replace(first, settings={"logistic": {**first.settings["logistic"], "round_size": size}}) for size in (1, True)
+    )
+    assert found(tmp_path, [one, *others]) == []
+    assert [each.severity for each in found(tmp_path, [true, *others])] == ["error"]
 
 
 def test_records_that_cannot_be_are_errors(tmp_path: Path) -> None:

@@ -94,6 +94,20 @@ def test_the_page_and_tables_of_a_run(unseen: Unseen, files: tuple[Path, Path], 
     assert set(frame["metric"]) == {"top1", "top5"}
 
 
+def test_an_export_has_the_numbers_of_images_and_is_checked_with_them(
+    unseen: Unseen, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    unseen("probe", *files, *QUICK, "--out", tmp_path / "run")
+    assert unseen("export", tmp_path / "run", "--out", tmp_path / "r.json").code == 0
+    assert unseen("check", tmp_path / "r.json").code == 0
+    content = json.loads((tmp_path / "r.json").read_text())
+    [record] = content["records"]
+    assert (record["data"]["classes"], record["data"]["images"]) == (6, {"train": 120, "test": 60})
+    record["scores"][0] |= {"shots": 200}
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    assert unseen("check", tmp_path / "r.json").code == 2
+
+
 def test_runs_of_two_backbones_are_merged(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
     for name in ("a", "b"):
         unseen("probe", *files, *QUICK, "--backbone", name, "--out", tmp_path / name)

@@ -15,7 +15,11 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if there are warnings.")] = False,
     json: Json = False,
 ) -> None:
-    """Check results files against the schema, the ranges of metrics and the published tables.
+    """Check results files: whether their numbers are possible, agree with each other, and are plausible.
+
+    Errors: an invalid file, values out of range, settings that are not those of the named protocol, means, deviations
+    or intervals that do not fit their values, accuracies that are no number of correct test images. Warnings: settings
+    that are missing or unknown, scores far from all published ones. Scores without all settings are not ranked.
 
     The exit code is 2 if a file has errors. Warnings alone give 0, or 1 with --strict.
     """

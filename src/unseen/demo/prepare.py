@@ -1,6 +1,7 @@
 """The demos as studies: their features extracted, and their jobs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from unseen.demo.drawings import demo_levels
@@ -27,7 +28,7 @@ def prepare_demo(folder: Path, form: Form, workers: int, watch: Watch) -> Prepar
         watch.tell(_time(estimate_demo(form, folder, workers), workers))
     for _ in watch.track(extract_missing(features, workers=workers), EXTRACTED, left):
         pass
-    return _prepared(*plan_demo(form, features), demo_run_data(form), demo_levels().levels)
+    return _prepared(form, *plan_demo(form, features), demo_run_data(form), demo_levels().levels)
 
 
 def prepare_given(
@@ -56,12 +57,14 @@ def prepare_given(
         watch.tell(_time(estimate_imagenet(form, folder, specs, left, workers), workers))
     for _ in watch.track(extract_missing(features, left, workers=workers), EXTRACTED, len(left)):
         pass
-    return _prepared(*plan_imagenet(form, features, specs), imagenet_run_data(form, specs), imagenet_levels().levels)
+    planned = plan_imagenet(form, features, specs)
+    return _prepared(form, *planned, imagenet_run_data(form, specs), imagenet_levels().levels)
 
 
 def _prepared(
-    jobs: Sequence[LogisticJob], pairs: Sequence[FeaturePair], data: RunData, levels: Levels
+    form: Form, jobs: Sequence[LogisticJob], pairs: Sequence[FeaturePair], data: RunData, levels: Levels
 ) -> Prepared[LogisticJob]:
+    data = replace(data, scored=[pair.scored(form.protocol.name, "given") for pair in pairs])
     return prepared_probes(data, jobs, pairs, write_beside=lambda folder: levels.write(folder / LEVELS), replaces=True)
 
 

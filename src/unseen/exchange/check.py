@@ -20,6 +20,7 @@ from unseen.exchange.places import names_a_place
 from unseen.exchange.plausible import comparison
 from unseen.exchange.read import own_metrics, read_results_file
 from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
+from unseen.exchange.stated_settings import named_settings, stated_settings
 from unseen.metrics.catalogue import METRICS
 from unseen.ontology.levels import SHIPPED, load_levels
 from unseen.ontology.levels_hash import levels_hash
@@ -28,8 +29,6 @@ from unseen.reading.json_records import plain
 from unseen.runs.score import shots_name
 
 Severity = Literal["error", "warning", "note"]
-SETTINGS_OF = {"logistic": "logistic", "linear": "many-shot"}
-"""Probe → the name under which a record has its settings, for protocols that published numbers are compared with."""
 LONGEST_NAME = 200
 FEWER_BETTER = 0.02
 """An accuracy with fewer shots that is higher by more than this is a warning."""
@@ -149,9 +148,13 @@ def _unlikely(record: ResultRecord) -> Iterator[str]:
         missing = sorted({*range(max(score.seeds))} - {*score.seeds})
         if missing:
             yield f"{_named(score)} has no value for the seed {missing[0]}; is the run finished?"
-    for probe, name in SETTINGS_OF.items():
-        if any(each == probe for each, _ in by) and named(name, record.protocol) and name not in record.settings:
-            yield f"the record does not have the settings of {probe}, so that they cannot be compared with its protocol"
+    for stated in stated_settings(record):
+        if stated.missing:
+            names = named_settings(stated.missing)
+            yield f"of the settings of {record.protocol}, the record does not state {names} for {stated.probe}"
+        if stated.unknown:
+            names = named_settings(stated.unknown)
+            yield f"the settings of {stated.probe} contain {names}, which {record.protocol} does not have"
     chance = 1 / record.data.classes if record.data.classes else 0
     for (probe, metric), values in by.items():
         for shots, value in values.items():

@@ -2,13 +2,14 @@
 
 - Settings are those of the named protocol.
 - The mean, the standard deviation and the interval over seeds are those of the values; the interval over test images is
-  Wilson's; the interval over episodes is centred on the value.
+  Wilson's; the interval over episodes is centred on the value, and that over concepts contains it.
 - A top-1 or top-5 accuracy is a number of correct images divided by the number of test images.
 - Some class has as many training images as there are shots.
 
-Intervals over concepts depend on the accuracy on each concept, which a results file does not contain.
+The ends of intervals over concepts depend on the accuracy on each concept, which a results file does not contain.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from math import isclose
@@ -36,7 +37,7 @@ def setting_contradictions(probe: str, protocol: str, settings: Mapping[str, Set
     known = named(probe, protocol)
     wrong = [*deviations(known, settings)] if known else []
     if wrong:
-        values = ", ".join(f"{name} is {_text(value)}, not {_text(right)}" for name, value, right in wrong[:3])
+        values = ", ".join(f"{name} is {_given(value, right)}, not {_text(right)}" for name, value, right in wrong[:3])
         more = f", and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         same = next(matching_names(probe, settings), None)
         yield (
@@ -92,6 +93,8 @@ def _intervals(score: ScoreFacts, record: ResultRecord) -> Iterator[str]:
             )
         if each.over == "episodes" and not _same((each.low + each.high) / 2, score.value):
             yield f"is {score.value:g}, but its interval over episodes is centred on {(each.low + each.high) / 2:g}"
+        if each.over == "concepts" and not each.low - ROUNDING <= score.value <= each.high + ROUNDING:
+            yield f"is {score.value:g}, but its interval over concepts is {each.low:g} to {each.high:g}"
 
 
 def _expected(interval: Interval95, score: ScoreFacts, record: ResultRecord) -> tuple[float, float] | None:
@@ -144,5 +147,11 @@ def _same(first: float, second: float) -> bool:
     return isclose(first, second, abs_tol=ROUNDING, rel_tol=ROUNDING)
 
 
+def _given(value: Setting, right: Setting) -> str:
+    """A wrong setting; text is called so if another type is expected."""
+    return f"the text {_text(value)}" if isinstance(value, str) and not isinstance(right, str) else _text(value)
+
+
 def _text(value: Setting) -> str:
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+    """A setting as it is written in a results file."""
+    return json.dumps(value, ensure_ascii=False)

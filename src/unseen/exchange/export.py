@@ -183,7 +183,7 @@ def _data(data: RunData, domain: Domain, scored: ScoredData | None, features: Ma
         seen=domain.seen,
         similarity=domain.similarity,
         shifted=domain.shifted,
-        classes=scored.classes if scored else domain.classes or len(domain.concepts) or None,
+        classes=(scored.classes if scored else domain.classes or len(domain.concepts)) or None,  # depths have none
         images=scored.images if scored else {},
         draw=scored.draw if scored else "unknown",
         variant=scored.variant if scored else PLAIN,

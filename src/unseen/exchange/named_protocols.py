@@ -42,11 +42,20 @@ class Named:
     others: Mapping[str, tuple[Setting, ...]] | None = None
 
     def allows(self, name: str, value: Setting) -> bool:
-        """Whether a setting may have this value; settings of other versions of the protocol may be anything."""
-        return name in self.free or name not in self.settings or value in self._values(name)
+        """Whether a setting may have this value; settings that the protocol does not have may have any."""
+        if name in self.free or name not in self.settings:
+            return True
+        return any(_same(value, allowed) for allowed in self._values(name))
 
     def _values(self, name: str) -> tuple[Setting, ...]:
         return (self.settings[name], *(self.others or {}).get(name, ()))
+
+
+def _same(first: Setting, second: Setting) -> bool:
+    """Whether two settings are equal; a truth value is no number, although Python counts `True` as 1."""
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_same, first, second))
+    return first == second and isinstance(first, bool) == isinstance(second, bool)
 
 
 def named(probe: str, protocol: str) -> Named | None:

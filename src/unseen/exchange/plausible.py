@@ -9,10 +9,18 @@ from functools import cache
 
 from unseen.exchange.read import scored_data
 from unseen.exchange.record import ResultRecord, ScoreFacts
+from unseen.exchange.stated_settings import named_settings, stated_settings
 from unseen.images.datasets.registry import DATASETS
 from unseen.metrics.catalogue import METRICS
 from unseen.papers import published
-from unseen.papers.comparability import Comparability, compare, published_dataset, published_domain
+from unseen.papers.comparability import (
+    Comparability,
+    PublishedData,
+    Reason,
+    compare,
+    published_dataset,
+    published_domain,
+)
 from unseen.papers.dense_settings import TRAINED
 from unseen.papers.transfer import published_task_scores, task_setting
 from unseen.runs.comparability_words import COG, ERICSSON, refusal
@@ -70,11 +78,21 @@ def verdict(record: ResultRecord) -> tuple[str, Comparability] | None:
     """
     data = record.data
     if record.study == "concepts" and (domain := published_domain(data.published, data.name)):
-        return COG, compare(scored_data(record), domain)
+        return COG, _compared(record, domain)
     dataset = DATASETS.get(data.name)
     if record.study == "tasks" and record.protocol not in _DENSE and dataset and dataset.in_paper:
-        return ERICSSON, compare(scored_data(record), published_dataset(dataset))
+        return ERICSSON, _compared(record, published_dataset(dataset))
     return None
+
+
+def _compared(record: ResultRecord, printed: PublishedData) -> Comparability:
+    """The comparison of the data and the protocol, with the settings that a record does not state."""
+    unstated = [
+        Reason("unknown-settings", named_settings(stated.missing), record.protocol, stated.probe)
+        for stated in stated_settings(record)
+        if stated.missing
+    ]
+    return Comparability((*compare(scored_data(record), printed).reasons, *unstated))
 
 
 _DENSE = {trained.protocol for trained in TRAINED.values()}

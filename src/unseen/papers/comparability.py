@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Draw = Literal["ours", "given", "unknown"]
 """Who chose the images: we drew them, existing lists name them, or the features do not record it."""
 Code = Literal[
-    "unknown-counts", "part", "other-protocol", "other-variant", "other-classes", "other-images",
+    "unknown-counts", "part", "other-protocol", "unknown-settings", "other-variant", "other-classes", "other-images",
     "pruned-search", "similar-images", "own-draw", "unknown-images", "own-data",
 ]  # fmt: skip
 CAVEATS: frozenset[Code] = frozenset({"pruned-search", "similar-images", "own-draw", "unknown-images"})
@@ -87,7 +87,7 @@ class PublishedData:
 @dataclass(frozen=True)
 class Reason:
     """Why two numbers are not for the same data: the value in the run, the value in the paper, and the part of the
-    data.
+    data. For settings that are not stated: their names, their protocol and the probe.
     """
 
     code: Code

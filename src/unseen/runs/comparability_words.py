@@ -87,17 +87,22 @@ def _clause(reason: Reason, titles: Sequence[str]) -> str:
     if reason.code in ("other-protocol", "pruned-search"):
         how = ": unpromising trials were stopped early" if reason.code == "pruned-search" else ""
         return f"the protocol is {reason.found}, not {reason.expected}{how}"
+    if reason.code == "unknown-settings":
+        return f"{reason.found} of the settings of {reason.expected} are not stated"
     if reason.code == "other-variant":
         return f"training images were chosen differently ({reason.found})"
-    if reason.code == "unknown-counts":
-        return f"the run does not record the number of images of {listed(titles)}; {RERUN}"
-    if reason.code == "own-draw":
-        return f"the test images of {listed(titles)} are our own draw under the paper's protocol, not the authors' draw"
-    if reason.code == "unknown-images":
-        return f"the images behind the features of {listed(titles)} are not known"
+    if reason.code in _ABOUT_IMAGES:
+        return _ABOUT_IMAGES[reason.code].format(listed(titles))
     what = "classes" if reason.code == "other-classes" else f"{reason.part} images".strip()
     likewise = f" (numbers differ in {listed(titles[1:])} too)" if len(titles) > 1 else ""
     return f"{titles[0]} has {reason.found:,} {what}, not {reason.expected:,}{likewise}"
+
+
+_ABOUT_IMAGES: Mapping[Code, str] = {
+    "unknown-counts": f"the run does not record the number of images of {{}}; {RERUN}",
+    "own-draw": "the test images of {} are our own draw under the paper's protocol, not the authors' draw",
+    "unknown-images": "the images behind the features of {} are not known",
+}
 
 
 def refusal(verdict: Comparability, title: str) -> str:

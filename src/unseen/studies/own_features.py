@@ -57,6 +57,7 @@ def plan_own(
                 {"train": Path(pair.train_place).name, "test": Path(pair.test_place).name},
             )
         ],
+        scored=[pair.scored(protocol.name)],
         remarks={"features": f"{pair.classes} classes, {pair.dimension} dimensions"},
         flaws=pair.flaws,
         study="probe",

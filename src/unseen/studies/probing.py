@@ -12,6 +12,7 @@ from unseen.device import on_gpu
 from unseen.features.about import StoreAbout
 from unseen.features.features import Features
 from unseen.features.readers import read_features
+from unseen.papers.comparability import PLAIN, Draw, ScoredData
 from unseen.probes.by_name import feature_probes
 from unseen.probes.by_name.logistic import Logistic, LogisticJob
 from unseen.probes.probe import FeatureJob, Size, StudyPart
@@ -69,6 +70,11 @@ class FeaturePair:
     def named_domain(self) -> str:
         """The domain as notices name it: not at all if the user gave it no name."""
         return "" if self.domain == UNNAMED else self.domain
+
+    def scored(self, protocol: str, draw: Draw = "unknown", variant: str = PLAIN) -> ScoredData:
+        """The numbers of classes and images behind the scores of a protocol on these features."""
+        images = {"train": self.rows, "test": self.test_rows}
+        return ScoredData(self.backbone, self.domain, protocol, self.classes, images, draw, variant)
 
     def part(self, study: str, protocol: LogisticProtocol) -> StudyPart:
         """The form in which probes plan their jobs."""

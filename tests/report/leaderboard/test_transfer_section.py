@@ -10,9 +10,11 @@ from unseen.exchange.contributions import Contribution
 from unseen.exchange.export import run_records
 from unseen.images.datasets.registry import DATASETS
 from unseen.papers.comparability import ScoredData
+from unseen.probes.many_shot import ERICSSON_2021
 from unseen.report.leaderboard.transfer import has_transfer, transfer_section
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.score import Score
+from unseen.runs.setup import ProtocolUsed
 from unseen.studies.concepts.leaderboard import leaderboard_with_runs
 
 
@@ -28,7 +30,8 @@ def contribution(name: str, values: dict[str, float], **changes: Any) -> Contrib
         for each, value in values.items()
     ]
     domains = [Domain(each, DATASETS[each].title) for each in values]
-    data = RunData("", scores, domains, [Backbone(name, "")], name, scored=scored, study="tasks")
+    used = [ProtocolUsed.of("many-shot", ERICSSON_2021)]
+    data = RunData("", scores, domains, [Backbone(name, "")], name, scored=scored, study="tasks", protocols=used)
     return Contribution(name, ("x.json",), tuple(run_records(data)))
 
 

@@ -13,10 +13,12 @@ from run_folders import write_concept_run
 from unseen.errors import UserError
 from unseen.exchange.contributions import Contribution, read_contributions
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies, seen_only_models
+from unseen.probes.protocol import COG_V2_PRUNED
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone
 from unseen.runs.notices import SENTENCES, notice, told
 from unseen.runs.record import extend_run, read_run, write_run
+from unseen.runs.setup import ProtocolUsed
 from unseen.studies.concepts.leaderboard import leaderboard_with_runs
 
 MINE = Backbone("mine", "yours", cautions=(caution("told", text="mean pooling"),))
@@ -87,7 +89,8 @@ def test_runs_of_other_images_are_refused_with_the_reason(
 
 def test_entries_name_the_contributed_model_that_they_are() -> None:
     """Labels have the protocol, or the kind of model, behind the name."""
-    pruned = tuple(replace(each, protocol="cog-v2-pruned") for each in concept_records())
+    settings = {"logistic": ProtocolUsed.of("logistic", COG_V2_PRUNED).settings}
+    pruned = tuple(replace(each, protocol="cog-v2-pruned", settings=settings) for each in concept_records())
     board = leaderboard_with_runs([], [Contribution("mine", ("mine.json",), pruned)])
     assert [(each.model, each.source) for each in board.entries if each.yours] == [("mine (cog-v2-pruned)", "mine")]
 
@@ -96,6 +99,15 @@ def test_own_runs_on_a_site_are_not_called_contributed(tmp_path: Path) -> None:
     folder = write_concept_run(tmp_path / "run", [MINE], flat)
     board = leaderboard_with_runs([], read_contributions([folder]))
     assert [each.category for each in board.entries if each.yours] == ["own run"]
+
+
+@pytest.mark.parametrize("protocols", [[], [{"probe": "logistic", "name": "cog-v2", "settings": {"trials": 30}}]])
+def test_a_run_that_does_not_record_its_settings_is_refused(tmp_path: Path, protocols: list[dict[str, Any]]) -> None:
+    folder = write_concept_run(tmp_path / "run", [MINE], flat)
+    record = json.loads((folder / "run.json").read_text()) | {"protocols": protocols}
+    (folder / "run.json").write_text(json.dumps(record))
+    with pytest.raises(UserError, match="does not record"):
+        leaderboard_with_runs([folder])
 
 
 def test_a_run_that_does_not_say_what_it_is_of_is_refused(tmp_path: Path) -> None:

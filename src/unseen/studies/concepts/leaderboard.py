@@ -10,7 +10,7 @@ from unseen.errors import UserError, option
 from unseen.papers.concept_generalization import DOMAINS, measured_accuracies, published_accuracies
 from unseen.papers.leaderboard import By, Leaderboard, Own, leaderboard
 from unseen.runs.cautions import Caution
-from unseen.runs.comparability_words import caveats, comparison_notices, refusal, with_protocol
+from unseen.runs.comparability_words import RERUN, caveats, comparison_notices, refusal, with_protocol
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.score import shots_name
 from unseen.runs.tables import score_table, summarise
@@ -139,19 +139,28 @@ def _read(folders: Sequence[Path]) -> list[tuple[str, RunData]]:
                 f"published ones; use unseen report"
             )
         refuse_other_data(folder, data)
-        _refuse_contradictions(folder, data)
+        _refuse_other_settings(folder, data)
         if not data.scores:
             raise UserError(f"{folder}: no scores yet; finish the run")
         runs.append((folder.resolve().name, _with_caveats(data)))
     return runs
 
 
-def _refuse_contradictions(folder: Path, data: RunData) -> None:
+def _refuse_other_settings(folder: Path, data: RunData) -> None:
+    """Refuse a run whose settings differ from those of its protocol, or are not all recorded."""
     from unseen.exchange.contradictions import setting_contradictions
+    from unseen.exchange.stated_settings import compared, named_settings
 
-    for each in data.protocols:
-        for text in setting_contradictions(each.probe, each.name, each.settings):
+    settings = {each.probe: each.settings for each in data.protocols}
+    for probe, protocol in dict.fromkeys((score.probe, score.protocol) for score in data.scores):
+        for text in setting_contradictions(probe, protocol, settings.get(probe, {})):
             raise UserError(f"{folder}: {text}")
+        stated = compared(probe, protocol, settings.get(probe, {}))
+        if stated and stated.missing:
+            raise UserError(
+                f"{folder}: the run does not record {named_settings(stated.missing)} of the settings of {protocol}; "
+                f"{RERUN}"
+            )
 
 
 def _with_caveats(data: RunData) -> RunData:

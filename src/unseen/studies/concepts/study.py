@@ -26,6 +26,7 @@ from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import other_size
+from unseen.probes.by_name.linear import Linear
 from unseen.probes.own import OwnProbe
 from unseen.probes.probe import FeatureJob
 from unseen.runs.cautions import Caution, caution
@@ -125,9 +126,7 @@ def study_run(
 
 def _scored(asked: Asked, pair: FeaturePair, sides: tuple[Place, Place]) -> ScoredData:
     """The numbers of classes and images behind the scores on a domain."""
-    images = {"train": pair.rows, "test": pair.test_rows}
-    draw = _draw(asked, pair.domain, sides)
-    return ScoredData(pair.backbone, pair.domain, asked.protocol.name, pair.classes, images, draw, asked.variant)
+    return pair.scored(asked.protocol.name, _draw(asked, pair.domain, sides), asked.variant)
 
 
 def _draw(asked: Asked, domain: str, sides: tuple[Place, Place]) -> Draw:
@@ -148,11 +147,17 @@ def study_setup(asked: Asked, backbones: Mapping[str, Place], splits: SplitsUsed
         backbones: features of each backbone, or their future description.
     """
     return Setup(
-        protocols=[ProtocolUsed.of("logistic", asked.protocol), *asked.own.protocols()],
+        protocols=[ProtocolUsed.of("logistic", asked.protocol), *_linear_protocol(asked), *asked.own.protocols()],
         levels=LevelsUsed(asked.levels.name, levels_hash(asked.levels)),
         splits=splits,
         extractions={name: known for name, place in backbones.items() if (known := extraction_of(place.known))},
     )
+
+
+def _linear_protocol(asked: Asked) -> list[ProtocolUsed]:
+    """The protocol of the probe `linear`, which is not that of the study, if it is among the additional probes."""
+    used = Linear.in_study(asked.protocol).protocol
+    return [ProtocolUsed.of("many-shot", used)] if Linear.name in asked.extended else []
 
 
 def extraction_of(known: StoreAbout) -> Extraction | None:
