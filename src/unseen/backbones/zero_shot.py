@@ -53,11 +53,9 @@ def zero_shot(
     """
     if not name.startswith("openclip:"):
         raise UserError(f"{name}: zero-shot classification needs an image-text model; use openclip:NAME")
-    if not class_names or not templates:
-        raise UserError(f"{name}: zero-shot classification needs class names and at least one template")
-    sentence = next((text for text in templates if PLACE not in text), None)
-    if sentence is not None:
-        raise UserError(f"the template '{sentence}' has no {PLACE} where the name of the class goes")
+    if not class_names:
+        raise UserError(f"{name}: zero-shot classification needs class names")
+    check_sentences(name, templates)
     tower = load_backbone(name, weights=weights, size=size, device=device)
     model, tokenise = _text_side(name.partition(":")[2], random=weights == "random")
     model = model.to(device)
@@ -70,6 +68,19 @@ def zero_shot(
         report = load_checkpoint(module, checkpoint)
         words, notes = f"sha256:{report.sha256}", (report.sentence(),)
     return classifier(module, tower.spec, tuple(class_names), weights=words, notes=notes)
+
+
+def check_sentences(name: str, templates: Sequence[str]) -> None:
+    """Refuse no templates, and templates without a place for the class.
+
+    Args:
+        name: of a model or of a file, for error messages.
+    """
+    if not templates:
+        raise UserError(f"{name}: zero-shot classification needs at least one template")
+    sentence = next((text for text in templates if PLACE not in text), None)
+    if sentence is not None:
+        raise UserError(f"{name}: the template '{sentence}' has no {PLACE} where the name of the class goes")
 
 
 @torch.inference_mode()

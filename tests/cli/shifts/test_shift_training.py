@@ -10,6 +10,7 @@ from tiny_training import NETWORK, SIZE, hues, tiny_clip
 
 from unseen.runs.provenance import provenance
 from unseen.runs.record import read_run
+from unseen.studies.shifts.plans import read_plans
 
 Run = Callable[..., Any]
 
@@ -46,6 +47,29 @@ def test_a_pool(unseen: Run, data: Path) -> None:
     assert len((data / "run/accuracies.csv").read_text().splitlines()) == 4
     answer = unseen(*common, "--shares", "half")
     assert (answer.code, "--shares" in answer.err) == (2, True)
+
+
+def test_templates_of_a_pool_are_checked_before_training(
+    unseen: Run, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = tiny_clip(data / "tiny")
+    monkeypatch.chdir(data)
+    Path("odd.txt").write_text("a photo\n")
+    Path("prompts.txt").write_text("one {}\n")
+    common = (
+        "shifts", "pool", "--data", "bright", "--network", tiny, "--steps", 1, "--batch", 4, "--ratios", "1",
+        "--workers", 0, "--out", data / "pool",
+    )  # fmt: skip
+    for templates in ("name", "opnai", "odd.txt", "nowhere.txt"):
+        for more in ((), ("--dry-run",)):
+            answer = unseen(*common, "--templates", templates, *more)
+            assert (answer.code, answer.err.count("\n")) == (2, 1), answer.err
+        assert not [*data.glob("pool/results/*")]
+    answer = unseen(*common, "--templates", "prompts.txt")
+    assert answer.code == 0, answer.err
+    monkeypatch.chdir(data / "dark")
+    [plan] = read_plans(data / "pool/models.csv")
+    assert Path(plan.templates) == data / "prompts.txt"
 
 
 def test_fine_tuning_and_what_lies_between(unseen: Run, data: Path) -> None:

@@ -9,7 +9,6 @@ trained; the text tower is not needed.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,14 @@ from unseen.runs.executors import choose_executor, spread_or
 from unseen.runs.job import job_key
 from unseen.runs.means import ALONE, Means
 from unseen.runs.results import RESULTS, missing, read_result, result_path
-from unseen.studies.shifts.plans import TEMPLATES, ZERO_SHOT, ModelPlan, check_plan, class_names, load_model
+from unseen.studies.shifts.plans import (
+    ZERO_SHOT,
+    ModelPlan,
+    check_plan,
+    class_names,
+    load_model,
+    templates_in_table,
+)
 from unseen.studies.shifts.pool_networks import PoolNetwork, trained_classifier
 from unseen.studies.shifts.training import (
     EVERY,
@@ -240,7 +246,6 @@ def _write_models(request: FinetuneRequest, out: Path) -> Path:
     write_table(out / CLASSES, ["class", "name"], ([label, name] for label, name in class_names(plan).items()))
     source, _, place = plan.backbone.partition(":")
     backbone = f"{source}:{Path(place).absolute()}" if Path(place).is_dir() else plan.backbone
-    templates = plan.templates if plan.templates in TEMPLATES else fspath(Path(plan.templates).absolute())
     called = Path(place).name
     ends = [(f"{called} zero-shot", "zero-shot", ZERO)]
     ends += [
@@ -248,8 +253,9 @@ def _write_models(request: FinetuneRequest, out: Path) -> Path:
     ]
     header = ["model", "backbone", "group", "head", "checkpoint", "classes", "templates", "weights", "size"]
     rows = (
-        [model, backbone, group, ZERO_SHOT, file, CLASSES, templates, plan.weights, str(plan.size or "")]
+        [model, backbone, group, ZERO_SHOT, file, CLASSES, templates_in_table(plan.templates), plan.weights,
+         str(plan.size or "")]
         for model, group, file in ends
-    )
+    )  # fmt: skip
     write_table(out / MODELS, header, rows)
     return out / MODELS

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -148,19 +149,39 @@ def check_plan(plan: ModelPlan) -> None:
         raise UserError(f"{plan.model}: a linear head that was fine-tuned needs its checkpoint")
     if plan.checkpoint is not None and not plan.checkpoint.is_file():
         raise UserError(f"{plan.model}: the checkpoint {plan.checkpoint} is not a file")
-    if plan.templates == FORMER:
+    _refuse_unknown(plan.model, "head", plan.head, HEADS)
+    _refuse_unknown(plan.model, "classes", plan.classes, OUTPUTS)
+    check_templates(plan.model, plan.templates)
+
+
+def check_templates(model: str, templates: str) -> None:
+    """Refuse templates that are neither a known set nor a file of sentences with a place for the class.
+
+    Args:
+        model: who needs them, for error messages.
+    """
+    if templates == FORMER:
         raise UserError(
-            f'{plan.model}: the templates "{FORMER}", which were "a photo of a {{}}.", are now called photo; plain is '
+            f'{model}: the templates "{FORMER}", which were "a photo of a {{}}.", are now called photo; plain is '
             "the name of the class alone"
         )
-    for what, value, words in (
-        ("head", plan.head, HEADS),
-        ("classes", plan.classes, OUTPUTS),
-        ("templates", plan.templates, tuple(TEMPLATES)),
-    ):
-        if value not in words and not Path(value).is_file():
-            hint = did_you_mean(Path(value).name, words)
-            raise UserError(f"{plan.model}: {what} '{value}' is not one of {', '.join(words)}, and not a file{hint}")
+    _refuse_unknown(model, "templates", templates, tuple(TEMPLATES))
+    if templates not in TEMPLATES:
+        from unseen.backbones.zero_shot import check_sentences, template_set
+
+        check_sentences(templates, template_set(Path(templates)))
+
+
+def _refuse_unknown(model: str, what: str, value: str, words: Sequence[str]) -> None:
+    """Refuse a value that is neither one of some words nor a file."""
+    if value not in words and not Path(value).is_file():
+        hint = did_you_mean(Path(value).name, words)
+        raise UserError(f"{model}: {what} '{value}' is not one of {', '.join(words)}, and not a file{hint}")
+
+
+def templates_in_table(templates: str) -> str:
+    """Templates as tables of models have them: a name, or the absolute path of a file, valid from any folder."""
+    return templates if templates in TEMPLATES else fspath(Path(templates).absolute())
 
 
 def load_model(plan: ModelPlan, device: str) -> "Backbone":

@@ -27,6 +27,7 @@ from unseen.runs.job import job_key
 from unseen.runs.means import ALONE, Means
 from unseen.runs.results import RESULTS, missing, read_result, result_path
 from unseen.studies.shifts.model_pool import RATIOS, PoolModel, Setup, mixture_rows, plan_pool
+from unseen.studies.shifts.plans import check_templates, templates_in_table
 from unseen.studies.shifts.pool_networks import (
     WEIGHTS,
     Kind,
@@ -205,6 +206,9 @@ class PoolRequest:
                 f"{len(unknown):,} classes of the training images are not among those of the models, such as "
                 f"{min(unknown)}; give a list that has them (--classes)"
             )
+        clip = next((name for name in self.networks if kind_of_network(name) == "clip"), None)
+        if clip is not None:
+            check_templates(clip, self.templates)
         if classifier is not None and len(self.names) < 2:
             raise UserError("a classifier needs images of at least two classes")
 
@@ -308,7 +312,8 @@ def _write_models(request: PoolRequest, out: Path, watch: Watch) -> Path:
             watch.tell(sentence)
         place = _file(out, job).relative_to(out).as_posix()
         if job.kind == "clip":
-            what = [f"openclip:{place}", model.group, "zero-shot", "", CLASSES, request.templates, ""]
+            templates = templates_in_table(request.templates)
+            what = [f"openclip:{place}", model.group, "zero-shot", "", CLASSES, templates, ""]
         else:
             what = [job.setup.network, model.group, "own", place, CLASSES, "", str(request.size or "")]
         rows.append([model.name, *what])
