@@ -87,12 +87,38 @@ def paired_difference(
     if np.shape(first) != np.shape(second) or np.ndim(first) not in (1, 2):
         raise UserError(f"results of the same images are compared, not {np.shape(first)} with {np.shape(second)}")
     by_seed = np.atleast_2d(accuracy_per_concept(first, y) - accuracy_per_concept(second, y))
-    seeds, concepts = by_seed.shape
-    if concepts < 2:
+    if by_seed.shape[1] < 2:
         raise UserError("a comparison over concepts needs at least 2 concepts")
     counts = np.unique(y, return_counts=True)[1].astype(np.float64)
     # Integers, so that sign patterns that reproduce the observed sum are not lost to rounding.
     sums = np.rint(by_seed * counts)
+    accuracy, p_value = paired_counts(sums, counts, level=level, resamples=resamples, flips=flips, seed=seed)
+    return PairedDifference(
+        accuracy=accuracy,
+        p_value=p_value,
+        standardised=standardised_mean(by_seed.mean(axis=0)),
+        dominance=float(np.sign(sums.sum(axis=0)).mean()),
+        concepts=by_seed.shape[1],
+        images=mcnemar(np.ravel(first), np.ravel(second)),
+    )
+
+
+def paired_counts(
+    sums: Floats,
+    counts: Floats,
+    *,
+    level: float = 0.95,
+    resamples: int = RESAMPLES,
+    flips: int = FLIPS,
+    seed: int = 0,
+) -> tuple[Interval, float]:
+    """The difference with its interval, and the p-value, of `paired_difference`, from numbers of correct images.
+
+    Args:
+        sums: (seeds, concepts) correct images of the first backbone minus those of the second, at least two concepts.
+        counts: (concepts,) test images.
+    """
+    seeds, concepts = sums.shape
     images = seeds * counts.sum()
     rng = np.random.default_rng(seed)
     drawn_seeds, drawn_concepts = draws(rng, seeds, resamples), draws(rng, concepts, resamples)
@@ -100,14 +126,8 @@ def paired_difference(
     crossed, given_seeds = (drawn_seeds * by_draw).sum(axis=1) / sizes, by_draw.sum(axis=1) / sizes
     of_seeds = max(0.0, float(crossed.var() - given_seeds.var()))
     total = sums.sum(axis=0)
-    return PairedDifference(
-        accuracy=percentile_interval(total.sum() / images, crossed, level),
-        p_value=sign_flip_test(total, flips=flips, rng=rng, other_variance=of_seeds * images**2),
-        standardised=standardised_mean(by_seed.mean(axis=0)),
-        dominance=float(np.sign(total).mean()),
-        concepts=concepts,
-        images=mcnemar(np.ravel(first), np.ravel(second)),
-    )
+    p_value = sign_flip_test(total, flips=flips, rng=rng, other_variance=of_seeds * images**2)
+    return percentile_interval(total.sum() / images, crossed, level), p_value
 
 
 def sign_flip_test(

@@ -1,6 +1,7 @@
 """Paired comparisons of two backbones, from the results of real runs."""
 
 import hashlib
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 from axis_folders import write_task_run
 
+from equal_backbones import share_called_clear
 from unseen.api.run import Run
 from unseen.cli.probe import probe
 from unseen.errors import UserError
@@ -19,7 +21,7 @@ from unseen.features.about import BackboneAbout
 from unseen.features.features import Features
 from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT
-from unseen.report.concepts.sections.comparison import seeds_caution
+from unseen.report.concepts.sections.comparison import CALLED_CLEAR, seeds_caution
 from unseen.report.core.latex_tables import latex_table
 from unseen.report.of_runs import report_on
 from unseen.runs.executors.here import run_here
@@ -93,6 +95,19 @@ def test_fewer_than_ten_seeds_are_said_to_be_few(runs: dict[str, Path], seeds: i
     (found,) = compare_backbones([runs["clear"], runs["blurred"]], "clear", "blurred")
     pair = PairComparison("clear", "blurred", None, (replace(found, seeds=seeds),))
     assert [f"With {seeds} seed" in sentence for sentence in seeds_caution([pair])] == [True] * said
+
+
+def test_the_shares_of_the_caution_are_those_of_the_simulation() -> None:
+    readme = (Path(__file__).parents[3] / "benchmarks/README.md").read_text().partition("## Equal backbones")[2]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in readme.splitlines() if line.startswith("| ")]
+    header = [int(word.split()[0]) for word in rows[0][1:]]
+    table = {(int(row[0]), seeds): cell for row in rows[2:] for seeds, cell in zip(header, row[1:], strict=True)}
+    assert {seeds: (table[45, seeds], table[1000, seeds]) for seeds in CALLED_CLEAR} == CALLED_CLEAR
+    # Of 200 simulated comparisons, a share has a standard error of at most 3.4%.
+    for concepts, seeds, of_both, repeats in ((45, 1, 0.0, 200), (45, 3, 0.1, 200), (1000, 3, 0.0, 50)):
+        low, high = (int(number) / 100 for number in re.findall(r"\d+", table[concepts, seeds]))
+        error = 3 * (high * (1 - high) / repeats) ** 0.5
+        assert low - error < share_called_clear(seeds, concepts, of_both, repeats) < high + error
 
 
 def test_backbones_of_two_runs_are_compared_also_by_the_same_name(runs: dict[str, Path], tmp_path: Path) -> None:

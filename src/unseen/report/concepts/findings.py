@@ -1,6 +1,6 @@
 """The findings of a run in sentences, at the top of its page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from markupsafe import Markup
@@ -9,21 +9,26 @@ from unseen.metrics.resampling import Interval
 from unseen.report.concepts.rows import Row, main_row, metric_title
 from unseen.runs.data import Domain, RunData
 from unseen.runs.tables import LOGISTIC
+from unseen.studies.concepts.comparison import PairTest
 from unseen.words import signed
 
 OverConcepts = Mapping[tuple[str, str, str], Interval]
-Differences = Mapping[tuple[str, str, str, str], Interval]
+Test = Callable[[str, str, str, str], PairTest | None]
+
+
+def not_tested(first: str, second: str, domain: str, shots: str) -> None:
+    """The test of backbones that were not compared on the same images."""
 
 
 def findings(
-    data: RunData, rows: Sequence[Row], drops: OverConcepts | None = None, differences: Differences | None = None
+    data: RunData, rows: Sequence[Row], drops: OverConcepts | None = None, test: Test = not_tested
 ) -> list[Markup]:
     """Sentences on what the page shows first: how far accuracy falls from the seen concepts to the last level, which
     backbone is best on either, and whether a level is harder than its place suggests.
 
     Args:
         drops: accuracy on a level minus that on the seen concepts, by backbone, level and shots.
-        differences: accuracy of one backbone minus that of another, by both, domain and shots.
+        test: the paired comparison of two backbones on a domain with some shots, which decides who is called best.
     """
     main = main_row(rows)
     cells = {
@@ -31,8 +36,7 @@ def findings(
         if (r.setting, r.shots, r.metric) == (main.setting, main.shots, main.metric)
     }  # fmt: skip
     scored = main.metric == "top1" and main.setting.endswith(f", {LOGISTIC} probe")
-    over_concepts = data.concept_intervals if scored else {}
-    paired = (differences or {}) if scored else {}
+    tested = test if scored else not_tested
     domains = [domain for domain in data.domains if any((b.name, domain.name) in cells for b in data.backbones)]
     seen = next((domain for domain in domains if domain.seen), None)
     start = seen or domains[0]
@@ -40,7 +44,7 @@ def findings(
     end = next((domain for domain in reversed(domains) if domain != start), None) if seen else None
     shots = "all samples" if main.shots == "all" else f"{main.shots} shot{'s' if main.shots != '1' else ''}"
     where = f" ({main.setting})" if len({row.setting for row in rows}) > 1 else ""
-    best = _best(cells, over_concepts, paired, start, f" {metric_title(main.metric)}")
+    best = _best(cells, tested, start, f" {metric_title(main.metric)}")
     opening = Markup("With {}{}, {}.").format(shots, where, best)
     if end is None:
         return [opening]
@@ -65,7 +69,7 @@ def findings(
         sentences.append(Markup("From {} to {}, {}{}{}.").format(*names, changes, among, beware))
     sentences.append(opening)
     if len(data.backbones) > 1:
-        sentences.append(_best(cells, over_concepts, paired, end) + ".")
+        sentences.append(_best(cells, tested, end) + ".")
     levels = [domain for domain in domains if not domain.seen]
     return [*sentences, *_dip(data, cells, levels)]
 
@@ -105,50 +109,28 @@ def _code(name: str) -> Markup:
     return Markup("<code>{}</code>").format(name)
 
 
-def _best(
-    cells: Mapping[tuple[str, str], Row],
-    over_concepts: OverConcepts,
-    paired: Differences,
-    domain: Domain,
-    unit: str = "",
-) -> Markup:
-    """Who is best on a domain if that is clear, else the first by its mean and who is too close to it to tell."""
+def _best(cells: Mapping[tuple[str, str], Row], test: Test, domain: Domain, unit: str = "") -> Markup:
+    """Who is best on a domain if the paired comparison says so, else the first by its mean and who is too close.
+
+    One seed shows nothing of what other seeds would change, so that a lead is of these fits only.
+    """
     ranked = sorted((row for row in cells.values() if row.domain == domain.name), key=lambda row: -row.mean)
     best, *others = ranked
     value = f"{100 * best.mean:.1f}%{unit}"
-    clear = {row.backbone: _is_clear(best, row, over_concepts, paired) for row in others}
-    if others and all(clear.values()):
-        return Markup("{} is best on {} ({})").format(_code(best.backbone), domain.title, value)
-    close, unknown = ([_code(name) for name, found in clear.items() if found is kind] for kind in (False, None))
+    tests = {row.backbone: test(best.backbone, row.backbone, domain.name, best.shots) for row in others}
+    if others and all(found and found.clear for found in tests.values()):
+        one = any(found and found.seeds == 1 for found in tests.values())
+        fits = " with the one seed of this run" if one else ""
+        return Markup("{} is best on {} ({}){}").format(_code(best.backbone), domain.title, value, fits)
+    close = [_code(name) for name, found in tests.items() if found and not found.clear]
+    unknown = [_code(name) for name, found in tests.items() if not found]
     ahead = Markup(", not clearly ahead of {}").format(_few(close)) if close else Markup("")
-    without = Markup("; its lead over {} has no interval over concepts").format(_few(unknown)) if unknown else ""
+    without = Markup("; its lead over {} was not tested").format(_few(unknown)) if unknown else ""
     return Markup("{} reaches {} on {}{}{}").format(_code(best.backbone), value, domain.title, ahead, without)
 
 
 def _few(names: Sequence[Markup]) -> Markup:
     return _listed([*names[:2], Markup("{} more").format(len(names) - 2)] if len(names) > 3 else names)
-
-
-def _is_clear(best: Row, other: Row, over_concepts: OverConcepts, paired: Differences) -> bool | None:
-    """Whether the interval of their difference excludes zero or, if it is not known, their intervals do not overlap.
-
-    None without intervals over concepts: intervals over seeds alone do not cover the choice of test images.
-    """
-    where = (best.domain, best.shots)
-    difference = paired.get((best.backbone, other.backbone, *where)) or paired.get(
-        (other.backbone, best.backbone, *where)
-    )
-    if difference:
-        return not difference.low <= 0 <= difference.high
-    ends = [_widest(row, over_concepts) for row in (best, other)]
-    return ends[1].high < ends[0].low if ends[0] and ends[1] else None
-
-
-def _widest(row: Row, over_concepts: OverConcepts) -> Interval | None:
-    """The interval over concepts and seeds or that over seeds, whichever is wider; None without one over concepts."""
-    over_seeds = Interval(row.mean, row.low, row.high) if row.low is not None and row.high is not None else None
-    both = over_concepts.get((row.backbone, row.domain, row.shots))
-    return both and max(filter(None, (both, over_seeds)), key=lambda found: found.high - found.low)
 
 
 def _changes(pairs: Sequence[tuple[Row, Row]], drops: Mapping[str, Interval]) -> Markup:

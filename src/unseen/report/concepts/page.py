@@ -39,9 +39,7 @@ def concept_page(data: RunData, pairs: Sequence[PairComparison] = ()) -> Page:
             f"shots {', '.join(shots)}", counted(len({score.seed for score in data.scores}), "seed"),
         ],
         notices=[*left_out, *filter(None, [data.notice]), *comparison_notices(data), *filter(None, [flaws])],
-        findings=(
-            findings(context.main, context.plotted, context.drops, context.differences) if context.plotted else []
-        ),
+        findings=findings(context.main, context.plotted, context.drops, context.pair_test) if context.plotted else [],
         terms=concept_terms(context) if context.plotted else [],
         backbones=[Backbone(b.name, b.category, b.description) for b in data.backbones],
         beside_published=bool(data.published),

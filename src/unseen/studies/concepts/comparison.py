@@ -1,6 +1,6 @@
 """Two backbones on the same test images of each domain, from the results of runs: paired differences."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -10,9 +10,9 @@ import pandas as pd
 
 from unseen.errors import UserError, did_you_mean
 from unseen.images.domains import SEEN
-from unseen.metrics.comparisons import PairedDifference, holm, paired_difference
+from unseen.metrics.comparisons import PairedDifference, holm, paired_counts, paired_difference
 from unseen.probes.by_name.logistic import LogisticJob
-from unseen.runs.data import RunData
+from unseen.runs.data import ConceptHits, RunData
 from unseen.runs.kept_labels import labelled
 from unseen.runs.record import read_results, read_run
 from unseen.runs.results import RESULTS, Result
@@ -21,13 +21,14 @@ from unseen.runs.setup import Setup, differences
 
 ENOUGH_SEEDS = 10
 """With fewer seeds, intervals are too narrow if a seed shifts all concepts together."""
+SIGNIFICANT = 0.05
 MOST_PAIRS = 8
 """Backbones that are compared with the baseline without being asked: each takes a second or two."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """The difference of two backbones on a domain, the first minus the second.
+class PairTest:
+    """The test of two backbones on a domain.
 
     Attributes:
         seeds: number of seeds that both have.
@@ -36,13 +37,24 @@ class Comparison:
 
     domain: str
     seeds: int
-    difference: PairedDifference
     p_holm: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the difference is called clear, and a backbone better than the other, wherever a page says so."""
+        return self.p_holm < SIGNIFICANT
 
     @property
     def few_seeds(self) -> bool:
         """Whether there are too few seeds to show how much other seeds would change all concepts at once."""
         return self.seeds < ENOUGH_SEEDS
+
+
+@dataclass(frozen=True)
+class Comparison(PairTest):
+    """The difference of two backbones on a domain, the first minus the second."""
+
+    difference: PairedDifference
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,27 @@ def compare_with_baseline(
     return _compare_with(folders, data.baseline, names, most)
 
 
+def pair_tests(hits: Iterable[ConceptHits], first: str, second: str, shots: str) -> list[PairTest]:
+    """The tests of `compare_backbones` from numbers of correct images per concept, on every domain that has them.
+
+    Domains on which the backbones have no common seed, or other concepts or numbers of images, are left out.
+    """
+    found: dict[str, dict[tuple[str, int], ConceptHits]] = {}
+    for each in hits:
+        if each.shots == shots and each.backbone in (first, second):
+            found.setdefault(each.domain, {})[each.backbone, each.seed] = each
+    tests = []
+    for domain, cells in found.items():
+        seeds = sorted({seed for _, seed in cells if (first, seed) in cells and (second, seed) in cells})
+        pairs = [(cells[first, seed], cells[second, seed]) for seed in seeds]
+        if len({(each.concepts, each.images) for pair in pairs for each in pair}) != 1 or len(pairs[0][0].concepts) < 2:
+            continue
+        sums = np.array([np.subtract(one.correct, other.correct) for one, other in pairs], dtype=np.float64)
+        tests.append((domain, len(seeds), paired_counts(sums, np.array(pairs[0][0].images, dtype=np.float64))[1]))
+    corrected = holm(np.array([p for *_, p in tests])) if tests else ()
+    return [PairTest(domain, seeds, float(p)) for (domain, seeds, _), p in zip(tests, corrected, strict=True)]
+
+
 def _compare_with(
     folders: Sequence[Path], baseline: str, names: Sequence[str], shots: int | None
 ) -> list[PairComparison]:
@@ -142,7 +175,7 @@ def _domain_by_domain(
     pairs = [(domain, *_paired(first[domain], second[domain], domain)) for domain in domains]
     corrected = holm(np.array([difference.p_value for _, _, difference in pairs]))
     return [
-        Comparison(domain, seeds, difference, float(p))
+        Comparison(domain, seeds, float(p), difference)
         for (domain, seeds, difference), p in zip(pairs, corrected, strict=True)
     ]
 
