@@ -214,7 +214,7 @@ def test_the_command_gives_what_the_function_gives(blobs: Arrays, unseen: Callab
     files, out = (tmp_path / "train.npz", tmp_path / "test.npz"), tmp_path / "out"
     said = unseen("probe", *files, "--probe", "ridge", "--shots", "2,all", "--seeds", 2, "--out", out, "--json")
     expected = package.probe(*blobs, probe="ridge", shots=[2, "all"], seeds=2)
-    assert [score["value"] for score in json.loads(said.out)] == [score.value for score in expected.scores]
+    assert [score["value"] for score in json.loads(said.out)["scores"]] == [score.value for score in expected.scores]
     assert len((out / "ridge-scores.csv").read_text().splitlines()) == 1 + len(expected.scores)
     assert unseen("probe", *files, "--probe", "knn", "--backbone", "mine", "--out", out).out.startswith("mine: ")
     for options in (["--probe", "forest"], ["--probe", "knn", "--workers", "1"], ["--probe", "knn", "--sequential"]):

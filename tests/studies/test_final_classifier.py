@@ -61,7 +61,7 @@ def test_from_images_to_a_probe_to_a_table(unseen: Run, tmp_path: Path) -> None:
         stores.append(answer.out.split(": ", 1)[1].strip())
     answer = unseen("probe", *stores, *QUICK, "--keep", tmp_path / "p.npz", "--out", tmp_path / "run", "--json")
     assert answer.code == 0, answer.err
-    (top1,) = [score["value"] for score in json.loads(answer.out) if score["metric"] == "top1"]
+    (top1,) = [score["value"] for score in json.loads(answer.out)["scores"] if score["metric"] == "top1"]
     evaluated = ("--sets", tmp_path, "--only", "imagenet-r", "--partial", "--out", tmp_path / "table")
     answer = unseen("shifts", "run", *network, "--head", tmp_path / "p.npz", *evaluated)
     assert answer.code == 0, answer.err

@@ -44,7 +44,7 @@ def load(files: tuple[Path, Path]) -> list[np.ndarray]:
 
 def test_the_command_gives_what_the_function_gives(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
     answer = unseen("probe", *files, *QUICK, "--shots", "1,4,all", "--out", tmp_path / "run", "--json")
-    scores = json.loads(answer.out)
+    scores = json.loads(answer.out)["scores"]
     assert len(scores) == 2 * 3 * 2
     result = package.probe(*load(files), protocol="cog-v2-short", shots=[1, 4, None], seeds=range(2))
     theirs = {(s.shots, s.seed, s.metric): s.value for s in result.scores}
@@ -318,10 +318,29 @@ def test_without_any_shots_left_nothing_is_written(unseen: Unseen, files: tuple[
 def test_json_comes_with_the_page_and_the_table(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
     for name, options in (("plain", []), ("json", ["--json"])):
         answer = unseen("probe", *files, *QUICK, "--shots", "1", "--out", tmp_path / name, *options)
-    assert len(json.loads(answer.out)) == 4
+    assert len(json.loads(answer.out)["scores"]) == 4
     tables = [(tmp_path / name / "scores.csv").read_text() for name in ("plain", "json")]
     assert tables[0] == tables[1]
     assert (tmp_path / "json/report.html").is_file()
+
+
+@pytest.mark.parametrize("probe", ["logistic", "knn"])
+def test_json_has_the_notices_and_so_has_stderr(
+    unseen: Unseen, files: tuple[Path, Path], tmp_path: Path, probe: str
+) -> None:
+    quick = QUICK if probe == "logistic" else []
+    answer = unseen("probe", *files, *quick, "--probe", probe, "--shots", "4,31", "--out", tmp_path / "run", "--json")
+    told = {each["code"]: each for each in json.loads(answer.out)["notices"]}
+    assert told["skipped-shots"]["arguments"] == {"shots": "31", "most": 20, "on": ""}
+    assert told["skipped-shots"]["text"] in answer.err
+    arrays = dict(np.load(files[0]))
+    arrays["X"][3] = 0
+    np.savez(files[0], **arrays)
+    if probe == "logistic":
+        answer = unseen("probe", *files, *QUICK, "--out", tmp_path / "run", "--json")
+        [flaw] = [each for each in json.loads(answer.out)["notices"] if each["code"] == "flaw"]
+        assert flaw["arguments"] == {"kind": "zero-rows", "count": 1, "total": 120}
+        assert "all zeros" in answer.err
 
 
 @pytest.mark.parametrize(

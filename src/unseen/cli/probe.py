@@ -54,6 +54,9 @@ def probe(
         return probe_by_name(
             kind, (train, test), protocol, shots, seeds, (backbone, domain), out, metric or [], as_json
         )
+    from dataclasses import asdict
+
+    from unseen.exchange.export import record_notices
     from unseen.features.features import align
     from unseen.features.readers import read_features
     from unseen.probes.by_name.logistic import LogisticJob
@@ -82,5 +85,8 @@ def probe(
         note(f"Wrote the probe trained on all samples (first seed): {keep}")
     finish(out, done, open_=False, quiet=as_json)
     if as_json:
-        print_json([score.as_dict() for score in done.scores])
+        notices = record_notices(done, backbone, done.domains[0])
+        print_json(
+            {"scores": [score.as_dict() for score in done.scores], "notices": [asdict(each) for each in notices]}
+        )
     return None

@@ -1,6 +1,6 @@
 """`unseen probe --probe NAME`: every probe except logistic regression, which runs as jobs."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ def probe_by_name(
 
     from unseen.api.probing import probe_arrays
     from unseen.api.progress import bars
+    from unseen.exchange.export import as_told
     from unseen.features.features import align
     from unseen.features.readers import read_features
     from unseen.probes.by_name import get_probe
@@ -64,7 +65,8 @@ def probe_by_name(
         table.insert(1, "domain", domain)
         write_table(table, out / f"{chosen.name}-{kind}.csv")
     if as_json:
-        print_json([replace(score, backbone=backbone, domain=domain).as_dict() for score in result.scores])
+        scores = [replace(score, backbone=backbone, domain=domain).as_dict() for score in result.scores]
+        print_json({"scores": scores, "notices": [asdict(as_told(each)) for each in result.told]})
         return
     samples = {shots_name(fit.shots): str(fit.samples or "") for fit in result.fits}
     shown = tables["summary"].assign(**{"samples per class": tables["summary"]["shots"].map(samples)})

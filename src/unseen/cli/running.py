@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.output import console, print_table
+from unseen.cli.output import console, note, print_table
 from unseen.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,7 +29,11 @@ def processes(workers: int | None) -> int:
 
 
 def finish(folder: Path, data: "RunData", open_: bool, *, quiet: bool = False) -> None:
-    """Write the page and the table of a run into its folder, including results of other processes; print a summary."""
+    """Write the page and the table of a run into its folder, including results of other processes; print a summary.
+
+    Args:
+        quiet: print no summary; notices go to stderr.
+    """
     from unseen.report.concepts.page import write_report
     from unseen.runs.lock import folder_lock
     from unseen.runs.record import read_again
@@ -41,6 +45,8 @@ def finish(folder: Path, data: "RunData", open_: bool, *, quiet: bool = False) -
         write_report(whole, page, compare_with_baseline([folder], whole))
         if quiet:
             write_scores(whole, table)
+            for sentence in whole.notices:
+                note(sentence)
         else:
             print_scores(whole, table)
             console().print(f"\nReport: {page}")

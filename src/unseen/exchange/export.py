@@ -105,7 +105,7 @@ def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]
                 _data(data, domains[domain], scored.get((backbone, domain)), features.get((backbone, domain), {})),
                 _scores(data, scores, _test_images(scored.get((backbone, domain)))),
                 _made(data, scores),
-                _notices(data, backbone, domains[domain]),
+                record_notices(data, backbone, domains[domain]),
             )
         )
         for (backbone, protocol, domain), scores in grouped.items()
@@ -166,11 +166,12 @@ def _backbone(backbone: Backbone) -> BackboneFacts:
         training_data=backbone.training_data,
         imagenet_top1=backbone.imagenet_top1,
         finetuned=backbone.finetuning is not None,
-        cautions=[_told(each) for each in backbone.cautions],
+        cautions=[as_told(each) for each in backbone.cautions],
     )
 
 
-def _told(notice: Caution | Notice) -> Told:
+def as_told(notice: Caution | Notice) -> Told:
+    """A notice or a caution as records have it."""
     return Told(notice.code, dict(notice.arguments), notice.sentence if isinstance(notice, Notice) else notice.text)
 
 
@@ -263,10 +264,10 @@ def _made(data: RunData, scores: Sequence[Score]) -> Made:
     )
 
 
-def _notices(data: RunData, backbone: str, domain: Domain) -> list[Told]:
+def record_notices(data: RunData, backbone: str, domain: Domain) -> list[Told]:
     """The notices about the run, this backbone and this domain, and the flaws of their data."""
     told = [
-        _told(each)
+        as_told(each)
         for each in data.told
         if each.domain in {"", domain.name} and dict(each.arguments).get("backbone", backbone) == backbone
     ]
