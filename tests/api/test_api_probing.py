@@ -111,7 +111,7 @@ def test_shots_that_classes_lack_are_said_or_skipped(blobs: Arrays) -> None:
     data = X[kept], y[kept], X_test, y_test
     result = package.probe(*data, probe="knn", shots=[3, 8, 21, 1000], seeds=1)
     assert [(each.code, dict(each.arguments)) for each in result.told] == [
-        ("skipped-shots", {"shots": "21, 1000", "most": 20, "on": ""}),
+        ("skipped-shots", {"shots": "21 and 1000", "most": 20, "on": ""}),
         ("fewer-samples", {"shots": "8", "fewest": 6, "on": ""}),
     ]
     assert {fit.shots: fit.samples for fit in result.fits} == {
@@ -139,6 +139,16 @@ def test_episodes_name_the_classes_that_are_not_drawn(blobs: Arrays) -> None:
         ("classes-not-drawn", {"shots": "10", "needed": 20, "enough": 2, "classes": 3, "on": ""}),
     ]
     assert [fit.details["classes_drawn"] for fit in result.fits] == [3, 2]
+
+
+@pytest.mark.parametrize(("ways", "queries", "advice"), [(4, 5, "classes"), (3, 50, "samples"), (3, 10, "fewer shots")])
+def test_episodes_without_enough_classes_are_refused_with_advice_that_helps(
+    blobs: Arrays, ways: int, queries: int, advice: str
+) -> None:
+    episodes = package.probes.Centroids(ways=ways, queries=queries, episodes=20)
+    with pytest.raises(UserError) as refused:
+        package.probe(*blobs, probe=episodes, shots=[40])
+    assert advice in str(refused.value).rpartition(";")[2]
 
 
 @pytest.mark.parametrize("name", sorted(by_name.feature_probes()))

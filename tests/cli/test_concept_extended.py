@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -28,14 +29,18 @@ def write_levels(path: Path) -> None:
     path.write_text("\n".join(["level,rank,wnid,name,similarity,nearest,images", *rows, ""]))
 
 
-def write_features(folder: Path) -> None:
-    """Three concepts a level, on axes of their own under noise; more dimensions than the fewest components."""
+def write_features(folder: Path, samples: Mapping[int, int] = MappingProxyType({1: 15, 2: 15})) -> None:
+    """Three concepts a level, on axes of their own under noise; more dimensions than the fewest components.
+
+    Args:
+        samples: of each concept and split, by level.
+    """
     rng = np.random.default_rng(0)
     for level, concepts in LEVELS.items():
         (folder / f"l{level}").mkdir(parents=True)
         for split in ("train", "test"):
-            y = np.arange(45) % 3
-            X = 2 * np.eye(40)[y] + rng.normal(size=(45, 40)) * 0.2 * level
+            y = np.arange(3 * samples[level]) % 3
+            X = 2 * np.eye(40)[y] + rng.normal(size=(len(y), 40)) * 0.2 * level
             np.savez(folder / f"l{level}" / f"{split}.npz", X=X, y=np.array(sorted(concepts))[y])
 
 
@@ -74,6 +79,45 @@ def test_the_extended_probes_come_to_the_page(tmp_path: Path, unseen: Unseen, mo
     line = next(s for s in figures["networks-0"]["series"] if s["name"] == "mine, mlp-linear")
     expected = [100 * accuracy[d, "mlp-linear"] / accuracy[d, "logistic"] - 100 for d in ("l1", "l2")]
     assert np.allclose(line["y"], expected)
+
+
+def test_shots_that_one_domain_lacks_are_skipped_there(tmp_path: Path, unseen: Unseen) -> None:
+    write_levels(tmp_path / "levels.csv")
+    write_features(tmp_path / "features", {1: 4, 2: 8})
+    words = (
+        "concepts", "--features", tmp_path / "features", "--backbone", "mine", "--levels", tmp_path / "levels.csv",
+        "--domains", "l1,l2", "--seeds", 1, "--workers", 1, "--protocol", "cog-v2-short", "--out", tmp_path / "run",
+    )  # fmt: skip
+    refused = unseen(*words, "--shots", "9,10")
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert not (tmp_path / "run").exists()
+    answer = unseen(*words, "--shots", "5")
+    assert answer.code == 0, answer.err
+    data = read_run(tmp_path / "run")
+    assert {(score.domain, score.shots) for score in data.scores} == {("l2", 5)}
+    skipped = [(each.domain, dict(each.arguments)["most"]) for each in data.told if each.code == "skipped-shots"]
+    assert skipped == [("l1", 4)]
+    assert (tmp_path / "run/scores.csv").is_file()
+
+
+def test_episodes_that_a_domain_is_too_small_for_are_known_at_once(tmp_path: Path, unseen: Unseen) -> None:
+    """Episodes have five classes, and the levels three."""
+    write_levels(tmp_path / "levels.csv")
+    write_features(tmp_path / "features")
+    words = (
+        "concepts", "--features", tmp_path / "features", "--backbone", "mine", "--levels", tmp_path / "levels.csv",
+        "--domains", "l1", "--shots", "all", "--seeds", 1, "--workers", 1, "--protocol", "cog-v2-short", "--extended",
+        "centroids", "--out", tmp_path / "run",
+    )  # fmt: skip
+    planned = unseen(*words, "--dry-run")
+    assert (planned.code, "5-shot episodes are skipped on l1" in planned.err) == (0, True)
+    answer = unseen(*words)
+    assert answer.code == 0, answer.err
+    data = read_run(tmp_path / "run")
+    assert {score.probe for score in data.scores} == {"logistic"}
+    assert [dict(each.arguments) for each in data.told if each.code == "skipped-episodes"] == [
+        {"shots": "5", "on": " on l1", "ways": 5, "needed": 20, "enough": 3, "classes": 3}
+    ]
 
 
 def test_an_export_states_the_settings_of_additional_probes(tmp_path: Path, unseen: Unseen) -> None:

@@ -141,7 +141,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(tiny: TinyImageNet, tmp_pat
     assert f"{3 * TRAIN} " in answer.out
     counted = "3 domains × 9 settings of shots × 2 seeds = 54 regressions, of which 24 are skipped, and 18 jobs"
     assert counted in answer.out  # concepts have 8 training images, not 16 to 128
-    assert answer.err.count("16, 32, 64, 128 shots are skipped") == 3
+    assert answer.err.count("16, 32, 64 and 128 shots are skipped") == 3
     assert "free" in answer.out
     assert not run.exists()
 

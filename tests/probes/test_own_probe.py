@@ -17,7 +17,7 @@ from unseen.probes.own import OwnProbeJob, ProbeAt, own_probe, own_probe_object
 from unseen.probes.own_task import own_task_jobs
 from unseen.probes.probe import DrawnProbe, ProbeData, Size, StudyPart
 from unseen.probes.protocol import COG_V2, Setting
-from unseen.probes.samples import SamplesPerClass
+from unseen.probes.samples import ClassCounts
 from unseen.runs.job import describe, job_key
 from unseen.runs.results import write_result
 
@@ -65,18 +65,18 @@ def test_scores_become_accuracies(file: Path) -> None:
     assert few == [1, 2]
 
 
-def jobs(own: Any, samples: SamplesPerClass | None = None) -> list[OwnProbeJob]:
-    part = StudyPart("concepts", COG_V2, "net", "l1", "a", "b", Size(30, 30, 3, (3,)), samples=samples)
+def jobs(own: Any, counts: ClassCounts | None = None) -> list[OwnProbeJob]:
+    part = StudyPart("concepts", COG_V2, "net", "l1", "a", "b", Size(30, 30, 3, (3,)), counts=counts)
     return list(own.jobs(part, range(2)))
 
 
 def test_shots_that_no_class_has_are_no_jobs(file: Path) -> None:
     few = "    default_shots: ClassVar[tuple[int | None, ...]] = (4, 11, None)\n    title"
     file.write_text(TEXT.replace("    title", few, 1))
-    own, samples = own_probe(str(file)), SamplesPerClass(5, 8, 10)
+    own, counts = own_probe(str(file)), ClassCounts((5, 8, 10), (9, 9, 9))
     assert {job.shots for job in jobs(own)} == {4, 11, None}
-    assert {job.shots for job in jobs(own, samples)} == {4, None}
-    assert {job.shots for job in own_task_jobs(own, "tasks", "net", "pets", "abc", samples)} == {4, None}
+    assert {job.shots for job in jobs(own, counts)} == {4, None}
+    assert {job.shots for job in own_task_jobs(own, "tasks", "net", "pets", "abc", counts.samples)} == {4, None}
 
 
 def test_a_job_is_of_the_content_and_not_of_the_place(file: Path, tmp_path: Path) -> None:

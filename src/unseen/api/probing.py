@@ -20,7 +20,7 @@ from unseen.probes.by_name import get_probe
 from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData
 from unseen.probes.protocol import LogisticProtocol, Setting
-from unseen.probes.samples import score_fields
+from unseen.probes.samples import ClassCounts, score_fields
 from unseen.runs.own_metric import measured
 from unseen.runs.score import Score
 from unseen.runs.shots import Shots, seeds_in_python, shot_notices, shots_in_python, usable_shots
@@ -110,7 +110,8 @@ def probe_arrays(
         chosen = chosen.with_protocol(protocol)
     asked, repeats = chosen.default_shots if shots is None else shots_in_python(shots), seeds_in_python(seeds)
     data, classes = probe_data(*arrays, device)
-    lacking, short = partial(chosen.total_shortage, data), partial(chosen.partial_shortage, data)
+    counts = ClassCounts.of_labels(data.y_train, data.y_test, data.classes)
+    lacking, short = partial(chosen.total_shortage, counts), partial(chosen.partial_shortage, counts)
     usable = usable_shots(asked, lacking)
     settings, told = chosen.settings(usable, repeats), [*shot_notices(asked, lacking), *shot_notices(usable, short)]
     place = {setting: number for number, setting in enumerate(settings)}

@@ -145,7 +145,7 @@ class OwnProbe:
     def jobs(self, part: StudyPart, seeds: Sequence[int]) -> "Iterator[OwnProbeJob]":
         """The jobs of a study with it: one for each of its settings."""
         probe, code = self.probe, self.digest
-        for setting in probe.settings(self.usable_shots(part.samples), seeds):
+        for setting in probe.settings(part.usable_shots(probe), seeds):
             yield OwnProbeJob(
                 part.study, probe.name, code, probe.revision, self.settings, self.declared, *part.features,
                 setting.shots, setting.seed, make=self.make,

@@ -14,7 +14,7 @@ from unseen.errors import UserError
 from unseen.features.features import Rows, align
 from unseen.probes.job import Fit, Job, Pairs, packed, read_samples
 from unseen.probes.protocol import LogisticProtocol, Setting
-from unseen.probes.samples import SamplesPerClass, Shortage
+from unseen.probes.samples import ClassCounts, SamplesPerClass, Shortage
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -107,7 +107,7 @@ class StudyPart:
         protocol: the study's, which determines how thoroughly hyper-parameters are searched.
         train, test: content hashes of the features.
         gpu: whether probes will run on a GPU.
-        samples: training samples per class, if known.
+        counts: samples of each class, if known.
     """
 
     study: str
@@ -118,11 +118,18 @@ class StudyPart:
     test: str
     size: Size
     gpu: bool = False
-    samples: SamplesPerClass | None = None
+    counts: ClassCounts | None = None
 
     @property
     def features(self) -> tuple[str, str, str, str]:
         return self.backbone, self.domain, self.train, self.test
+
+    def usable_shots(self, probe: "Probe") -> list[int | None]:
+        """A probe's own numbers of shots, without those for which there are too few samples."""
+        counts = self.counts
+        return [
+            number for number in probe.default_shots if counts is None or probe.total_shortage(counts, number) is None
+        ]
 
 
 @dataclass(frozen=True)
@@ -175,14 +182,13 @@ class Probe:
         """Training samples per class of a fit with that many shots; None if a probe uses none, or for maps."""
         return SamplesPerClass.of_labels(data.y_train).drawn(shots) if data.y_train.ndim == 1 else None
 
-    def total_shortage(self, data: ProbeData, shots: int | None) -> Shortage | None:
+    def total_shortage(self, counts: ClassCounts, shots: int | None) -> Shortage | None:
         """Why the probe cannot be fitted with that many shots, if so: by default if every class has fewer samples."""
-        return SamplesPerClass.of_labels(data.y_train).total_shortage(shots)
+        return counts.samples.total_shortage(shots)
 
-    def partial_shortage(self, data: ProbeData, shots: int | None) -> Shortage | None:
+    def partial_shortage(self, counts: ClassCounts, shots: int | None) -> Shortage | None:
         """That some classes have too few samples for that many shots, or too few for a search, if so."""
-        samples = SamplesPerClass.of_labels(data.y_train)
-        return samples.partial_shortage(shots, self.regression.validation if self.regression else 0.0)
+        return counts.samples.partial_shortage(shots, self.regression.validation if self.regression else 0.0)
 
     @staticmethod
     def prepare(parts: Sequence[Any], where: str, device: str) -> ProbeData:
@@ -249,7 +255,7 @@ class Probe:
         """The jobs of a study with this probe: by default one for each of its settings."""
         probe = cls.in_study(part.protocol)
         name = probe.protocol_name or part.protocol.name
-        for setting in probe.settings(cls.default_shots, seeds):
+        for setting in probe.settings(part.usable_shots(probe), seeds):
             yield ProbeJob(part.study, cls.name, probe, name, *part.features, setting.shots, setting.seed, cls.revision)
 
 

@@ -7,10 +7,15 @@ from typing import Any, Self, TypedDict
 
 @dataclass(frozen=True)
 class Shortage:
-    """Too few samples for a number of shots: the code and the numbers of a notice (`unseen.runs.notices`)."""
+    """Too few samples for a number of shots: the code and the numbers of a notice (`unseen.runs.notices`).
+
+    Attributes:
+        advice: what to do if nothing else is left to fit.
+    """
 
     code: str
     numbers: tuple[tuple[str, int], ...]
+    advice: str = "use fewer shots, or all"
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,31 @@ class SamplesPerClass:
         if self.fewest == self.most:
             return str(self.most)
         return f"{self.fewest} to {self.most} (median {self.median})"
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """Numbers of training and of test samples of each class, in the same order."""
+
+    train: tuple[int, ...]
+    test: tuple[int, ...]
+
+    @classmethod
+    def of_labels(cls, y_train: Any, y_test: Any, classes: int) -> Self:
+        """From class indices, in NumPy arrays or tensors."""
+        import numpy as np
+
+        labels = (np.asarray(y.cpu() if hasattr(y, "cpu") else y) for y in (y_train, y_test))
+        return cls(*(tuple(np.bincount(y, minlength=classes).tolist()) for y in labels))
+
+    @property
+    def samples(self) -> SamplesPerClass:
+        return SamplesPerClass.of(self.train)
+
+    @property
+    def together(self) -> list[int]:
+        """Training and test samples of each class."""
+        return [train + test for train, test in zip(self.train, self.test, strict=True)]
 
 
 class ScoreFields(TypedDict):

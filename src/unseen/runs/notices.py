@@ -66,11 +66,11 @@ SENTENCES = {
     ),
     "skipped-shots": "{shots} shots are skipped{on}: no class has more than {most} training samples.",
     "skipped-episodes": (
-        "{shots}-shot episodes are skipped: they need {ways} classes of {needed} samples, and {enough} of {classes} "
-        "classes have as many."
+        "{shots}-shot episodes are skipped{on}: they need {ways} classes of {needed} samples, and {enough} of "
+        "{classes} classes have as many."
     ),
     "classes-not-drawn": (
-        "{shots}-shot episodes are drawn from {enough} of {classes} classes: the others have fewer than {needed} "
+        "{shots}-shot episodes{on} are drawn from {enough} of {classes} classes: the others have fewer than {needed} "
         "samples."
     ),
     "blurred-faces": (

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
+from typing import NoReturn
 
 from unseen.errors import UserError
 from unseen.probes.samples import Shortage
 from unseen.runs.notices import Notice, notice
-from unseen.words import whole_number
+from unseen.words import joined, whole_number
 
 MOST_SEEDS = 999
 Shots = int | str | None | Sequence[int | str | None]
@@ -62,18 +63,27 @@ Short = Callable[[int | None], Shortage | None]
 """Tells whether there are too few samples for a number of shots."""
 
 
-def usable_shots(shots: Sequence[int | None], short: Short, on: str = "") -> tuple[int | None, ...]:
+def usable_shots(shots: Sequence[int | None], short: Short) -> tuple[int | None, ...]:
     """The numbers of shots for which there are samples; if there are none, an error.
 
     Args:
         short: why a number cannot be used, if so.
-        on: the domain, if the error should name it.
     """
     usable = tuple(number for number in shots if short(number) is None)
     if shots and not usable:
-        reasons = " ".join(each.sentence for each in shot_notices(shots, short, on))
-        raise UserError(f"{reasons.removesuffix('.')}; use fewer shots, or all")
+        refuse_shots(shots, [(short, "")])
     return usable
+
+
+def refuse_shots(shots: Sequence[int | None], on: Sequence[tuple[Short, str]]) -> NoReturn:
+    """Raise an error that says why no number of shots can be used, and what to do.
+
+    Args:
+        on: what each domain lacks, and its name, if the error should name it.
+    """
+    reasons = dict.fromkeys(each.sentence for short, name in on for each in shot_notices(shots, short, name))
+    advice = dict.fromkeys(found.advice for short, _ in on for number in shots if (found := short(number)))
+    raise UserError(f"{' '.join(reasons).removesuffix('.')}; {'; '.join(advice)}")
 
 
 def shot_notices(shots: Sequence[int | None], short: Short, on: str = "") -> list[Notice]:
@@ -84,8 +94,7 @@ def shot_notices(shots: Sequence[int | None], short: Short, on: str = "") -> lis
             numbers.setdefault(found, []).append(str(number))
     place = on and f" on {on}"
     return [
-        notice(found.code, on, shots=", ".join(words), on=place, **dict(found.numbers))
-        for found, words in numbers.items()
+        notice(found.code, on, shots=joined(words), on=place, **dict(found.numbers)) for found, words in numbers.items()
     ]
 
 

@@ -17,7 +17,7 @@ from unseen.probes.by_name import feature_probes
 from unseen.probes.by_name.logistic import Logistic, LogisticJob
 from unseen.probes.probe import FeatureJob, Size, StudyPart
 from unseen.probes.protocol import COG_V2, LogisticProtocol, PrunedProtocol
-from unseen.probes.samples import SamplesPerClass
+from unseen.probes.samples import ClassCounts, SamplesPerClass
 from unseen.runs.execute import execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
@@ -26,7 +26,7 @@ from unseen.runs.means import Means
 from unseen.runs.notices import Notice, cuts_text, notice
 from unseen.runs.own_metric import OwnMetricJob
 from unseen.runs.results import missing
-from unseen.runs.shots import shot_notices, usable_shots
+from unseen.runs.shots import refuse_shots, shot_notices
 from unseen.runs.work import alike, run_alike
 from unseen.studies.rates import elapsed, product_rate, regression_speed, starting
 
@@ -45,8 +45,8 @@ OVERHEAD = 0.1
 class FeaturePair:
     """Training and test features of a backbone on a domain, by their hashes and paths.
 
-    `classes`, `samples` (for training, per class), `rows` (for training) and `dimension` are used for planning; `flaws`
-    are damaged images that were skipped.
+    `classes`, `samples` (for training, per class), `rows` (for training), `dimension` and `counts` (None if not known)
+    are used for planning; `flaws` are damaged images that were skipped.
     """
 
     backbone: str
@@ -61,6 +61,7 @@ class FeaturePair:
     dimension: int
     test_rows: int = 0
     flaws: tuple[Flaw, ...] = ()
+    counts: ClassCounts | None = None
 
     @property
     def size(self) -> Size:
@@ -79,7 +80,7 @@ class FeaturePair:
     def part(self, study: str, protocol: LogisticProtocol) -> StudyPart:
         """The form in which probes plan their jobs."""
         features = (self.backbone, self.domain, self.train, self.test)
-        return StudyPart(study, protocol, *features, self.size, on_gpu(), self.samples)
+        return StudyPart(study, protocol, *features, self.size, on_gpu(), self.counts)
 
 
 def plan(
@@ -91,20 +92,41 @@ def plan(
 ) -> list[LogisticJob]:
     """One job per pair of features, seed and number of shots, grouped by features.
 
-    Shots that every class lacks are skipped (`skipped_shots`); if none are left on a domain, that is an error.
+    Shots that every class of a domain lacks are skipped there (`skipped_shots`); if none are left on any domain, that
+    is an error.
     """
-    return [
+    jobs = [
         job
         for pair in pairs
         for job in Logistic.jobs(
-            pair.part(study, protocol), seeds, usable_shots(shots, pair.samples.total_shortage, pair.named_domain)
+            pair.part(study, protocol), seeds, [each for each in shots if pair.samples.total_shortage(each) is None]
         )
     ]
+    if shots and pairs and not jobs:
+        refuse_shots(shots, [(pair.samples.total_shortage, pair.named_domain) for pair in pairs])
+    return jobs
 
 
 def skipped_shots(shots: Sequence[int | None], pairs: Sequence[FeaturePair]) -> list[Notice]:
     """Notices about shots that every class of a domain lacks, once for all backbones."""
     found = (shot_notices(shots, pair.samples.total_shortage, pair.named_domain) for pair in pairs)
+    return [*dict.fromkeys(chain.from_iterable(found))]
+
+
+def episode_notices(pairs: Sequence[FeaturePair], kinds: Collection[str]) -> list[Notice]:
+    """Notices about the own shots of additional probes, for which a domain has too few samples or classes.
+
+    Args:
+        kinds: names of probes.
+    """
+    probes = [probe for name, probe in feature_probes().items() if name in kinds]
+    found = (
+        shot_notices(probe.default_shots, partial(short, pair.counts), pair.named_domain)
+        for pair in pairs
+        if pair.counts
+        for probe in (each() for each in probes)
+        for short in (probe.total_shortage, probe.partial_shortage)
+    )
     return [*dict.fromkeys(chain.from_iterable(found))]
 
 
@@ -244,6 +266,7 @@ def pair_from_features(
         dimension=train.dimension,
         test_rows=len(test),
         flaws=(*_left_out(backbone, domain, "training", train), *_left_out(backbone, domain, "test", test)),
+        counts=ClassCounts.of_labels(train.y, test.y, len(train.classes)),
     )
 
 

@@ -14,7 +14,7 @@ from unseen.features.features import Features
 from unseen.probes.job import Fit, Job, read_flat
 from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
-from unseen.probes.samples import SamplesPerClass, Shortage
+from unseen.probes.samples import ClassCounts, SamplesPerClass, Shortage
 
 if TYPE_CHECKING:
     import torch
@@ -55,6 +55,7 @@ class Centroids(Probe):
             raise UserError("episodes need a number of shots, for instance shots=5")
         X_train, y_train, X_test, y_test = data.on_device()
         X, y = torch.cat([X_train, X_test]), torch.cat([y_train, y_test])
+        counts = ClassCounts.of_labels(data.y_train, data.y_test, data.classes)
         for setting in settings:
             result = centroids(
                 X,
@@ -70,7 +71,7 @@ class Centroids(Probe):
                 "interval": result.interval,
                 "ways": self.ways,
                 "episodes": self.episodes,
-                "classes_drawn": self._numbers(data, setting.shots or 1)["enough"],
+                "classes_drawn": self._numbers(counts, setting.shots or 1)["enough"],
             }
             yield Fit(self.name, setting.shots, setting.seed, (("top1", result.accuracy),), details, result.interval)
 
@@ -78,25 +79,29 @@ class Centroids(Probe):
         """Exactly as many as shots: classes that have fewer are not drawn."""
         return None if shots is None else SamplesPerClass.same(shots)
 
-    def total_shortage(self, data: ProbeData, shots: int | None) -> Shortage | None:
+    def total_shortage(self, counts: ClassCounts, shots: int | None) -> Shortage | None:
         """Fewer classes than an episode has have enough samples for shots and queries."""
-        numbers = self._numbers(data, shots or 1)
-        few = shots is not None and numbers["enough"] < self.ways
-        return Shortage("skipped-episodes", (("ways", self.ways), *numbers.items())) if few else None
+        numbers = self._numbers(counts, shots or 1)
+        if shots is None or numbers["enough"] >= self.ways:
+            return None
+        if numbers["classes"] < self.ways:
+            advice = f"use data of at least {self.ways} classes"
+        elif self._numbers(counts, 1)["enough"] < self.ways:
+            advice = "use data with more samples per class"
+        else:
+            advice = "use fewer shots"
+        return Shortage("skipped-episodes", (("ways", self.ways), *numbers.items()), advice)
 
-    def partial_shortage(self, data: ProbeData, shots: int | None) -> Shortage | None:
+    def partial_shortage(self, counts: ClassCounts, shots: int | None) -> Shortage | None:
         """Some classes have too few samples, and are not drawn."""
-        numbers = self._numbers(data, shots or 1)
-        some = shots is not None and numbers["enough"] < numbers["classes"]
+        numbers = self._numbers(counts, shots or 1)
+        some = shots is not None and self.ways <= numbers["enough"] < numbers["classes"]
         return Shortage("classes-not-drawn", tuple(numbers.items())) if some else None
 
-    def _numbers(self, data: ProbeData, shots: int) -> dict[str, int]:
+    def _numbers(self, counts: ClassCounts, shots: int) -> dict[str, int]:
         """Samples that a class needs, and numbers of classes: of those that have as many, and of all."""
-        import torch
-
-        counts = torch.bincount(torch.cat([data.y_train.cpu(), data.y_test.cpu()]), minlength=data.classes)
-        needed = shots + self.queries
-        return {"needed": needed, "enough": int((counts >= needed).sum()), "classes": data.classes}
+        together, needed = counts.together, shots + self.queries
+        return {"needed": needed, "enough": sum(count >= needed for count in together), "classes": len(together)}
 
     def flops(self, size: Size, setting: Setting) -> float:
         """Distances of queries to centroids, and reading all rows."""

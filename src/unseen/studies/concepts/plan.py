@@ -18,7 +18,7 @@ from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.own import OwnProbe
 from unseen.probes.protocol import LogisticProtocol
-from unseen.probes.samples import SamplesPerClass
+from unseen.probes.samples import ClassCounts
 from unseen.runs.parts import WHOLE
 from unseen.studies.concepts.features import SIDES
 from unseen.studies.concepts.variants import PLAIN
@@ -124,7 +124,7 @@ def missing_bytes(
 
 def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone]) -> list[FeaturePair]:
     """Missing features as pairs for planning."""
-    samples = {domain.name: _training_images(domain) for domain in domains}
+    counts = {domain.name: _images_by_class(domain) for domain in domains}
     return [
         FeaturePair(
             backbone.label,
@@ -134,20 +134,24 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
             "",
             "",
             len(domain.concepts),
-            samples[domain.name],
+            counts[domain.name].samples,
             domain.rows["train"],
             backbone.spec.dimension,
             domain.rows["test"],
+            counts=counts[domain.name],
         )
         for backbone in backbones
         for domain in domains
     ]
 
 
-def _training_images(domain: DomainImages) -> SamplesPerClass:
-    _, manifest = domain.sides["train"]
-    chosen = (entry.label for entry, split in zip(manifest.entries, manifest.splits, strict=True) if split == "train")
-    return SamplesPerClass.of(Counter(chosen).values())
+def _images_by_class(domain: DomainImages) -> ClassCounts:
+    counts: Counter[tuple[str, str]] = Counter()
+    manifests = {id(manifest): manifest for _, manifest in domain.sides.values()}  # levels have one for both sides
+    for manifest in manifests.values():
+        counts.update((entry.label, side) for entry, side in zip(manifest.entries, manifest.splits, strict=True))
+    train, test = (tuple(counts[concept, side] for concept in domain.concepts) for side in SIDES)
+    return ClassCounts(train, test)
 
 
 def probing_memory(

@@ -21,7 +21,7 @@ from unseen.errors import UserError, option
 from unseen.features.store import MANIFEST, write_store
 from unseen.images.domains import SEEN
 from unseen.images.splits import draw_place
-from unseen.probes.samples import SamplesPerClass
+from unseen.probes.samples import ClassCounts, SamplesPerClass
 from unseen.studies.concepts.features import SIDES, Place, feature_pairs
 from unseen.studies.concepts.named_features import NamedFeatures, named_features
 from unseen.studies.features import read_about
@@ -163,7 +163,8 @@ def regrouped_pairs(
         else:
             dimension, each = train.sources[0].features.dimension, train.counts
             size = (len(each), SamplesPerClass.of(each), sum(each), dimension, sum(test.counts))
-            pairs.append(FeaturePair(backbone, domain, "", "", "", "", *size))
+            known = ClassCounts(tuple(each), tuple(test.counts))
+            pairs.append(FeaturePair(backbone, domain, "", "", "", "", *size, counts=known))
     return pairs
 
 

@@ -28,7 +28,7 @@ from unseen.studies.concepts.regroup import regroup, regrouped_pairs
 from unseen.studies.concepts.study import STUDY, image_notices, images_used, study_jobs, study_run, study_setup
 from unseen.studies.concepts.variants import PLAIN, split_rule
 from unseen.studies.features import FEATURES, damaged_images, read_about
-from unseen.studies.probing import FeaturePair, estimate, job_cost, plan, skipped_shots
+from unseen.studies.probing import FeaturePair, episode_notices, estimate, job_cost, plan, skipped_shots
 from unseen.studies.study import Cell, Plan, Silent, Unit, Watch
 from unseen.words import counted
 
@@ -236,7 +236,7 @@ def _plan(
         free=free,
         memory=probing_memory(pairs, asked.protocol, extended=asked.extended, own=asked.own.probes) if todo else 0,
         loads=loads(jobs, todo, job_cost(pairs)),
-        notices=skipped_shots(asked.shots, pairs),
+        notices=[*skipped_shots(asked.shots, pairs), *episode_notices(pairs, asked.extended)],
     )
 
 
@@ -250,6 +250,6 @@ def jobs_text(asked: Asked, pairs: Sequence[FeaturePair]) -> str:
     text = f"{' × '.join(factors)} = {counted(number, 'regression')}"
     fitted = len(plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds)))
     if fitted < number:
-        text += f", of which {number - fitted:,} are skipped"
+        text += f", of which {number - fitted:,} {'is' if number - fitted == 1 else 'are'} skipped"
     more = len(study_jobs(asked, pairs)) - fitted
     return f"{text}, and {counted(more, 'job')} of other kinds" if more else text

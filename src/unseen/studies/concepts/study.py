@@ -50,6 +50,7 @@ from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.variants import DRAWS, split_rule
 from unseen.studies.probing import (
     FeaturePair,
+    episode_notices,
     plan,
     plan_extended,
     search_notices,
@@ -225,6 +226,7 @@ def _notices(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Notice]:
         *search_notices(asked.protocol, "short-protocol"),
         *skipped_shots(asked.shots, pairs),
         *short_shots(asked.shots, pairs, asked.protocol),
+        *episode_notices(pairs, asked.extended),
         *own,
     ]
 
