@@ -10,8 +10,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from unseen.probes.many_shot import ERICSSON_2021, Labels, many_shot
 from unseen.probes.newton.hessian import newton_after, newton_direction
-from unseen.probes.newton.objective import Problems, loss_and_residual
+from unseen.probes.newton.objective import Problems, centred_eigenbasis, loss_and_residual
 from unseen.probes.newton.path import LogisticPath, logistic_path
+from unseen.probes.newton.walk import Solved, approach, prepare
 
 PENALTIES = torch.tensor([1e5, 10.0, 1e-2, 1e-6], dtype=torch.float64)
 
@@ -30,11 +31,11 @@ def excess(found: LogisticPath, X: Tensor, y: Tensor) -> list[float]:
     The objective is λ-strongly convex in the weights, so that it is at most |∂W|²/2λ above its minimum for its biases.
     Losses and residuals are those of the margins, which are exact however small they are.
     """
-    x, labels, one_hot = X.numpy(), y.numpy(), np.eye(6, dtype=bool)[y.numpy()]
+    x, labels, one_hot = X.numpy(), y.numpy(), np.eye(int(y.max()) + 1, dtype=bool)[y.numpy()]
     bounds = []
     for W, b, penalty in zip(found.weights.numpy(), found.bias.numpy(), found.penalties.tolist(), strict=True):
         scores = (x - x.mean(0)) @ W + (b + x.mean(0) @ W)
-        odds = np.where(one_hot, 0, np.exp(np.minimum(scores - scores[range(240), labels, None], 700)))
+        odds = np.where(one_hot, 0, np.exp(np.minimum(scores - scores[range(len(x)), labels, None], 700)))
         missed = odds.sum(1)
         residual = np.where(one_hot, -missed[:, None], odds) / (1 + missed)[:, None]
         value = np.log1p(missed).sum() + penalty / 2 * (W**2).sum()
@@ -119,4 +120,50 @@ def test_only_problems_with_few_coefficients_take_newton_steps() -> None:
 
     assert after(240, 13, 6) == 22
     assert after(5000, 65, 10) is not None
+    assert after(3000, 65, 40) == 838  # before the 1000 iterations that are allowed
     assert after(5000, 2049, 10) is None
+
+
+def many_coefficients(scale: float, n: int, d: int, c: int, seed: int = 2) -> tuple[Tensor, Tensor]:
+    """Classes whose means differ by about half a deviation in every dimension."""
+    generator = np.random.default_rng(seed)
+    y = np.arange(n) % c
+    X = 0.35 * generator.normal(size=(c, d))[y] + generator.normal(size=(n, d))
+    return torch.from_numpy(scale * X), torch.from_numpy(y)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6, 1e8])
+def test_many_coefficients_of_any_scale_are_solved_to_their_optimum(scale: float) -> None:
+    """Large features make the strongest penalty so weak that it is approached from stronger ones."""
+    X, y = many_coefficients(scale, 1500, 100, 10)
+    penalties = torch.logspace(-6, 5, 45, dtype=torch.float64)[::6]
+    found = logistic_path(X, y, penalties)
+    assert found.converged.all()
+    assert int(found.iterations.sum()) < 700
+    assert max(excess(found, X, y)) < 1e-3
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_classes_that_are_nearly_separable_are_solved_with_many_coefficients(scale: float) -> None:
+    X, y = many_coefficients(scale, 900, 40, 25)
+    penalties = scale**2 * torch.tensor([1.0, 1e-3, 1e-6], dtype=torch.float64)
+    found = logistic_path(X, y, penalties)
+    assert found.converged.all()
+    assert float(found.objective[-1]) == pytest.approx(579.1, abs=0.1)  # without Newton steps, 581.4 at the end
+    assert max(excess(found, X, y)[:2]) < 1e-3
+
+
+def test_penalties_are_approached_only_if_they_are_weak_for_the_features() -> None:
+    X, y = many_coefficients(1.0, 1500, 100, 10)
+    for scale, decades in ((1e-6, 0), (1.0, 0), (100.0, 0), (1e6, 9)):
+        task = prepare(centred_eigenbasis(scale * X), y, 1e5, 1e-6, 1000, torch.float64)
+        assert len(approach(task, 1e5)) == decades
+
+
+def test_a_path_that_was_approached_is_continued_with_the_same_result() -> None:
+    X, y = many_coefficients(1e6, 300, 20, 5)
+    parts = list[Solved]()
+    whole = logistic_path(X, y, PENALTIES, watch=parts.append)
+    for kept in range(len(parts)):
+        again = logistic_path(X, y, PENALTIES, solved=parts[:kept])
+        assert torch.equal(again.weights, whole.weights)

@@ -56,7 +56,7 @@ class Linear(DrawnProbe):
     scored: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks",)
-    revision: ClassVar[int] = 5
+    revision: ClassVar[int] = 6
     metric: Literal["top1", "mean-per-class"] = "top1"
     protocol: "str | ManyShotProtocol" = "ericsson-2021"
 

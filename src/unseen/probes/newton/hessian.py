@@ -21,8 +21,8 @@ MOST_BYTES = 1 << 29
 SPEED = 4.0
 """How much faster its large products are than those of an iteration of L-BFGS, per flop."""
 
-COST = 50.0
-"""The most that a Hessian may cost, in iterations of L-BFGS."""
+COST = 240.0
+"""The most that a Hessian may cost, in iterations of L-BFGS: the first one is then due before 1000 of them."""
 
 JITTER = 1e-14
 """Added to the diagonal of a Hessian with diagonal 1, so that rounding does not make it singular."""

@@ -27,7 +27,8 @@ class LogisticPath:
         penalties: (p,).
         objective: (p,) summed loss and penalty; for multi-label problems the sum over classes.
         gradient_norm: (p,) relative to that at zero weights, like `tol`; for multi-label problems the largest.
-        iterations: (p,) of L-BFGS; for multi-label problems the most of any class.
+        iterations: (p,) of L-BFGS, without those of stronger penalties on the way; for multi-label problems the most of
+            any class.
         converged: (p,) whether the stopping rule was met; if False, the weights are not at the optimum.
     """
 
@@ -71,11 +72,13 @@ def logistic_path(
     neighbours' in log λ (of orders 0 to 3, the one of lowest objective) and is found by L-BFGS, preconditioned in the
     eigenbasis of the features (`objective`): first in float32, at twice the speed, then in float64, where most problems
     only have their gradient confirmed. A penalty that takes long, and those after it, get a better preconditioner, if
-    32·d²·c bytes are affordable (`preconditioner`). If there are few coefficients (d·c up to about 700), such penalties
-    are solved by Newton's method (`hessian`). An iteration costs 4·n·d·c flops per penalty; the eigendecomposition
-    about 4·n·d² + 10·d³ once (the smaller of n and d in place of one d). Memory: the features in float64 and float32,
-    at most 28·n·d bytes, 10 pairs of weights and 36·n·c bytes per penalty of the block, and at most 2 GiB for that
-    preconditioner.
+    32·d²·c bytes are affordable (`preconditioner`). If there are few coefficients (d·c up to about 3000), such
+    penalties are solved by Newton's method (`hessian`). If even the strongest penalty is weak for features of this
+    scale, it is approached from stronger ones (`walk`).
+
+    An iteration costs 4·n·d·c flops per penalty; the eigendecomposition about 4·n·d² + 10·d³ once (the smaller of n and
+    d in place of one d). Memory: the features in float64 and float32, at most 28·n·d bytes, 10 pairs of weights and
+    36·n·c bytes per penalty of the block, and at most 2 GiB for that preconditioner.
 
     Args:
         X: (n, d) features of any real dtype; not modified.

@@ -20,6 +20,17 @@ BLOCK_ON_GPU = 5
 HISTORY = 4
 """Neighbours on the path that a start is extrapolated from: up to a cubic in log λ."""
 
+TOO_WEAK = 1e-5
+"""The share of the squared length of the longest column of features below which a penalty is too weak to start from
+zero weights.
+"""
+
+APPROACHED_FROM = 1e-2
+"""The share from which such a penalty is approached: there, the weights are still small."""
+
+ON_THE_WAY = 100
+"""Iterations for a penalty on that way, most of which take 10 to 40."""
+
 BASIS_ROWS = 256
 """Number of samples by which a basis is identified."""
 
@@ -245,6 +256,22 @@ def usable(solved: Sequence[Solved], path: Tensor, task: Task) -> list[Solved]:
     return parts
 
 
+def approach(task: Task, strongest: float) -> list[float]:
+    """Penalties on the way to the strongest one of a path, if that is too weak to start from zero weights; else none.
+
+    Only the ratio of a penalty to the squared scale of the features matters: features that are a million times as large
+    make every penalty of a path 10¹² times as weak. Without neighbours L-BFGS may then take hundreds of iterations, or
+    more than allowed. From a penalty that hardly lets the weights grow, in steps of a decade, it takes some 30 for
+    each. The optima are the same.
+    """
+    largest = float(task.curvature[:-1].max()) if len(task.curvature) > 1 else 0.0
+    ratio = strongest / task.basis.scale / task.basis.scale / largest if largest else math.inf
+    if ratio >= TOO_WEAK or not ratio:
+        return []
+    decades = math.ceil(math.log10(APPROACHED_FROM / ratio))
+    return [strongest * 10.0**number for number in range(decades, 0, -1)]
+
+
 def walk(
     task: Task,
     path: Tensor,
@@ -260,8 +287,13 @@ def walk(
         done: the earlier parts, which are not yielded.
         settled: creates the rule by which fits of this many problems end before their optimum.
     """
-    neighbours = [each for last in done[-HISTORY:] for each in _neighbours(task, last.found, last.penalties)][-HISTORY:]
-    hard = bool(done) and done[-1].found.hard
+    before = list(done[-HISTORY:])
+    few = sum(len(each.penalties) for each in before) < HISTORY
+    if few and (stronger := approach(task, float(path[0]))):
+        rough = replace(task, max_iterations=min(ON_THE_WAY, task.max_iterations))
+        before = [*walk(rough, path.new_tensor(stronger), 1, settled=settled), *before]
+    neighbours = [each for last in before for each in _neighbours(task, last.found, last.penalties)][-HISTORY:]
+    hard = bool(before) and before[-1].found.hard
     start, step = done[-1].stop if done else 0, block or (BLOCK_ON_GPU if path.is_cuda else 1)
     while start < len(path):
         some = path[start : start + step]
