@@ -91,6 +91,7 @@ def test_shots_that_one_domain_lacks_are_skipped_there(tmp_path: Path, unseen: U
     refused = unseen(*words, "--shots", "9,10")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert not (tmp_path / "run").exists()
+    assert "= 2 regressions, of which 1 is skipped" in unseen(*words, "--shots", "5", "--dry-run").out
     answer = unseen(*words, "--shots", "5")
     assert answer.code == 0, answer.err
     data = read_run(tmp_path / "run")

@@ -12,6 +12,7 @@ import pytest
 import typer
 from scipy import special
 
+from unseen.cli.command import SPLIT_PATHS
 from unseen.cli.main import app
 from unseen.errors import UserError
 
@@ -79,7 +80,7 @@ def test_every_option_does_one_of_three_things(path: str, command: Any, param: A
         values = parsed(command, param, option, "a,b", option, "c", option, '"d,e"')
         assert values == [type(first)(value) for value in ("a,b", "c", '"d,e"')]
         return
-    assert "commas" in param.help
+    assert "double quotes protect a comma" in param.help
     assert parsed(command, param, option, word, option, f"{word}, {word}", f"{option}={word}") == [first] * 4
     with pytest.raises(UserError, match=f"^{option} "):
         parsed(command, param, option, f"{word},")
@@ -92,6 +93,21 @@ def test_all_three_occur() -> None:
     names = Counter(param.opts[0] for _, _, param in OPTIONS)
     assert set(names) > SPLIT | WHOLE
     assert len(OPTIONS) > 300
+
+
+@pytest.mark.parametrize("option", sorted(SPLIT_PATHS))
+def test_a_path_with_a_comma_must_be_in_double_quotes(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, param = next((c, o) for p, c, o in OPTIONS if o.opts[0] == option and p not in ONCE_IN.get(option, ()))
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "a, b,c.toml"
+    path.touch()
+    for given in (str(path), f"dtd, {path}", f"dtd,{path},pets", f"{path.name},pets"):
+        with pytest.raises(UserError, match=re.escape('a, b,c.toml"')):
+            parsed(command, param, option, given)
+    assert parsed(command, param, option, f'dtd,"{path}"') == ["dtd", str(path)]
+    assert parsed(command, param, option, "dtd,pets") == ["dtd", "pets"]
 
 
 def test_help_comes_before_a_mistake(unseen: Unseen) -> None:

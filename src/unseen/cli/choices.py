@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Sequence
+from os.path import exists
 from typing import Any, TypeVar
 
 import typer
@@ -9,6 +10,8 @@ import typer
 from unseen.errors import UserError, did_you_mean
 
 Word = TypeVar("Word", bound=str)
+MOST_COMMAS = 5
+"""In a path, for the search for paths that were split."""
 
 
 def one_of(*words: str, help: str, **settings: Any) -> Any:  # noqa: A002 - as Typer calls it
@@ -33,6 +36,18 @@ def choose(what: str, value: str, words: Sequence[Word]) -> Word:
             return word
     hint = did_you_mean(value, words)
     raise UserError(f"{what} must be one of {', '.join(words)}, not '{value}'{hint}")
+
+
+def refuse_split_path(option: str, text: str) -> None:
+    """Refuse a list with a path that exists, has a comma in its name and is not in double quotes."""
+    parts = text.split(",")
+    runs = (parts[start : start + size] for start in range(len(parts)) for size in range(2, MOST_COMMAS + 2))
+    for run in runs:
+        whole = ",".join(run).strip()
+        if len(run) > 1 and exists(whole):  # noqa: PTH110 - Path.exists raises an error for names that are too long
+            raise UserError(
+                f"{option}: put '{whole}' in double quotes, because its name contains a comma: {option} '\"{whole}\"'"
+            )
 
 
 def split_names(option: str, text: str) -> list[str]:

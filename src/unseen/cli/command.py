@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from unseen.cli.choices import split_names
+from unseen.cli.choices import refuse_split_path, split_names
 from unseen.cli.moved import refuse_old_name
 from unseen.errors import UserError
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 WHOLE = frozenset({"--data", "--id-for", "--metric", "--test-set", "--where", "--without"})
 """Lists whose values are never split."""
-SPLIT_HELP = "Several: repeat it, or separate them by commas."
+SPLIT_PATHS = frozenset({"--backbone", "--classes", "--datasets", "--network", "--probe", "--sizes"})
+"""Lists that are split although their values may be paths."""
+SPLIT_HELP = "Several: repeat it, or separate them by commas; double quotes protect a comma."
 WHOLE_HELP = "Several: repeat it; values are never split at commas."
 VALUES = {"--extended": "all", "--patches": "all"}
 """Option that may be given without a value → its value then."""
@@ -92,4 +94,10 @@ def _read(param: Any, value: Any, times: int) -> Any:
         if times > 1:
             raise UserError(f"{option} was given {times} times; give it once")
         return value
-    return value if option in WHOLE else [part for text in value for part in split_names(option, text)]
+    return value if option in WHOLE else [part for text in value for part in _split(option, text)]
+
+
+def _split(option: str, text: str) -> list[str]:
+    if option in SPLIT_PATHS and '"' not in text:
+        refuse_split_path(option, text)
+    return split_names(option, text)

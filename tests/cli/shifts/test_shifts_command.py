@@ -133,6 +133,7 @@ def replaced(table: Path, old: str, new: str) -> None:
         (None, {"more": ["--sizes", "val=10,val=20"]}, "--sizes has 'val' twice"),
         (None, {"more": ["--min-id", "low"]}, "--min-id takes a number"),
         (None, {"more": ["--min-id", "nan"]}, "--min-id takes a number"),
+        (None, {"more": ["--min-id", "5", "--min-id", "50"]}, "--min-id takes one number for all ID test sets"),
         (None, {"more": ["--min-id", "val=inf"]}, "--min-id takes a number"),
         (None, {"more": ["--min-id", "101"]}, "a minimum of 101 on 'val' is above any possible accuracy"),
         (None, {"more": ["--min-id", "99.9"]}, "12 are below the minimum: lower it"),

@@ -162,6 +162,10 @@ def other_classes(sizes: Sequence[str], table: "ShiftTable") -> list[str]:
 def choose_minimum(texts: Sequence[str], id_sets: Sequence[str]) -> dict[str, float]:
     """Minimum accuracies: `5` applies to every ID set, `val=5` to one."""
     single = len(texts) == 1 and "=" not in texts[0]
+    if len(texts) > 1 and not all("=" in text for text in texts):
+        raise UserError(
+            f"--min-id takes one number for all ID test sets, or name=number pairs, not '{', '.join(texts)}'"
+        )
     pairs = [(name, texts[0]) for name in id_sets] if single else _pairs("--min-id", texts)
     try:
         found = {name: float(value) for name, value in pairs}
