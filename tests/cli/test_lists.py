@@ -82,8 +82,9 @@ def test_every_option_does_one_of_three_things(path: str, command: Any, param: A
         return
     assert "double quotes protect a comma" in param.help
     assert parsed(command, param, option, word, option, f"{word}, {word}", f"{option}={word}") == [first] * 4
-    with pytest.raises(UserError, match=f"^{option} "):
-        parsed(command, param, option, f"{word},")
+    for text in (f"{word},", "", " "):
+        with pytest.raises(UserError, match=f"^{option} "):
+            parsed(command, param, option, text)
     if isinstance(first, str) and not param.metavar.startswith("[imagenet"):
         values = parsed(command, param, option, 'a,"b,c",  d e', option, '"f, g"')
         assert values == ["a", "b,c", "d e", "f, g"]

@@ -55,9 +55,9 @@ def split_names(option: str, text: str) -> list[str]:
     if text.count('"') % 2:
         raise UserError(f"{option} has a double quote that is not closed: '{text}'")
     try:
-        names = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""])]
+        names = [part.strip() for part in next(csv.reader([text], skipinitialspace=True))]
     except csv.Error:
         raise UserError(f"{option} is not one line of text: '{text[:40]}'") from None
-    if not all(names):
+    if not names or not all(names):  # of an empty text, there is no value at all: a list must not be all by accident
         raise UserError(f"{option} takes values separated by commas, not '{text}'")
     return names
