@@ -199,6 +199,18 @@ def test_effective_robustness_of_a_table() -> None:
         study.plot("in")
 
 
+def test_effective_robustness_of_a_file(tmp_path: Path) -> None:
+    inside = np.random.default_rng(0).uniform(0.3, 0.8, 20).round(6)
+    table = pd.DataFrame({"model": [f"m{i}" for i in range(20)], "in": inside, "out": (0.8 * inside).round(6)})
+    path = tmp_path / "accuracies.csv"
+    table.to_csv(path, index=False)
+    frame, *others = (
+        unseen.effective_robustness(given, id="in", ood="out", resamples=50).to_frame()
+        for given in (table, path, str(path))
+    )
+    assert all(other.equals(frame) for other in others)
+
+
 def test_a_study_of_features(tmp_path: Path) -> None:
     levels = {"l1": ["n02124075", "n02125311", "n02128385"], "l2": ["n02958343", "n03417042", "n04467665"]}
     rng, lines = np.random.default_rng(0), ["level,rank,wnid,name"]

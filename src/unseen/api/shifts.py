@@ -11,7 +11,7 @@ from unseen.errors import UserError, did_you_mean
 from unseen.extras import naming_extras
 from unseen.metrics.robustness import PAPER
 from unseen.studies.shifts.study import ShiftSettings, ShiftStudy, study_shifts
-from unseen.studies.shifts.table import FitOn, shift_table
+from unseen.studies.shifts.table import FitOn, read_accuracies, shift_table
 from unseen.studies.shifts.units import Unit
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Robustness(ShiftStudy):
 
 
 def effective_robustness(
-    table: "pd.DataFrame",
+    table: "pd.DataFrame | str | PathLike[str]",
     id: str | Sequence[str] | Mapping[str, str | Sequence[str]],  # noqa: A002  (the field's own term)
     ood: str | Sequence[str] | None = None,
     *,
@@ -113,7 +113,7 @@ def effective_robustness(
     Taori et al. 2020).
 
     Args:
-        table: one row per model, one column per test set, in percent or as fractions.
+        table: one row per model, one column per test set, in percent or as fractions; or a CSV file of it.
         id: columns of the ID test sets, one or several. If the ID accuracies differ between OOD test sets because they
             are computed on the classes of each, a mapping from OOD test set to its ID columns, equally many for each
             and in the same order.
@@ -150,8 +150,9 @@ def effective_robustness(
         4  CLIP     0.480     0.270  0.210
     """
     own = {name: _listed(columns) for name, columns in id.items()} if isinstance(id, Mapping) else {}
+    rows = read_accuracies(Path(table)) if isinstance(table, str | PathLike) else table
     checked = shift_table(
-        table, [] if isinstance(id, Mapping) else _listed(id), list(own) if ood is None else _listed(ood), id_for=own,
+        rows, [] if isinstance(id, Mapping) else _listed(id), list(own) if ood is None else _listed(ood), id_for=own,
         model=model, group=group, fit_on=fit_on, unit=unit,
     )  # fmt: skip
     settings = ShiftSettings(method or PAPER, minimum or {}, sizes or {}, resamples, seed, level)
