@@ -153,14 +153,14 @@ def test_only_ranks_whose_range_is_the_first_alone_are_bold_and_counted() -> Non
     unsure = {"a": np.tile([2.0, 0.0], 25), "b": np.ones(50)}
     axes = put_together(
         [
-            Measure("concepts", name, name, "", {"a": 2.0, "b": 1.0}, draws=draws)
-            for name, draws in (("sure", sure), ("unsure", unsure), ("unknown", {}))
+            Measure("concepts", name, name, "", {"a": 2.0, "b": 1.0}, draws=draws, over_episodes=name == "episodes")
+            for name, draws in (("sure", sure), ("unsure", unsure), ("unknown", {}), ("episodes", sure))
         ]
     )
-    assert [axes.standings[name]["a"].sure_first for name in axes.measures] == [True, False, False]
-    assert "support 1 of 3" in findings(axes)[0]
+    assert [axes.standings[name]["a"].sure_first for name in axes.measures] == [True, False, False, False]
+    assert "support 1 of 4" in findings(axes)[0]
     [table] = values.build(AxesPage(axes)).tables
-    assert [cell.style for cell in table.rows[0].cells[1:]] == ["best", "", ""]
+    assert [cell.style for cell in table.rows[0].cells[1:]] == ["best", "", "", ""]
 
 
 def test_leaders_that_tie_are_all_named() -> None:

@@ -418,6 +418,7 @@ def test_errors_of_shots_add_up_and_those_of_data_sets_do_not() -> None:
     errors = {key: 0.01 / scipy.stats.norm.ppf(0.975) / (share * (1 - share)) for key, share in shares.items()}
     by_dataset = [sum(error for (name, _), error in errors.items() if name == dataset) for dataset in ("dtd", "pets")]
     assert measure.draws["a"].std() == pytest.approx(np.hypot(*by_dataset) / 4, rel=0.04)
+    assert measure.over_episodes
 
 
 def test_scores_are_those_of_the_results(tmp_path: Path) -> None:

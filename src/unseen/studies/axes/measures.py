@@ -166,7 +166,7 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]
             draws[backbone] = _normal(values[backbone], error, number)
     return Measure(
         TASKS, name, TITLES[name], f"{_about(name, shared)}.", values, higher_is_better=metric.higher_is_better,
-        draws=draws, shares=_same(plain, values),
+        draws=draws, shares=_same(plain, values), over_episodes=name.startswith(FEW_SHOT),
     )  # fmt: skip
 
 

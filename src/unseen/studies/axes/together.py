@@ -39,6 +39,7 @@ class Measure:
         shares: backbone → the share itself, unless the value is a mean of logits of different shares. Shares near 0 and
             1 are clipped before the logit, so that it does not give them back.
         draws: backbone → (b,) resampled values, equally many for each; backbones with unknown uncertainty are omitted.
+        over_episodes: whether draws are of few-shot episodes, which do not cover the choice of the images in them.
         from_seen: backbone → difference of its accuracy from that on seen concepts, in points. It is shown with the
             value and never ranked, since an untrained network has the smallest drop.
     """
@@ -52,6 +53,7 @@ class Measure:
     higher_is_better: bool = True
     draws: Mapping[str, Floats] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
+    over_episodes: bool = False
     from_seen: Mapping[str, float] = field(default_factory=dict)
 
     def oriented(self, names: Sequence[str]) -> Floats:
@@ -98,6 +100,7 @@ class Standing:
     Attributes:
         of: number of backbones with the measure.
         low, high: 95% range of ranks over resampled values; None if the uncertainty is unknown.
+        over_episodes: as in `Measure`; such a range does not support a first rank.
         ahead: share of the others that are not better: 1 for the first, 0 for the last.
     """
 
@@ -105,11 +108,12 @@ class Standing:
     of: int
     low: int | None = None
     high: int | None = None
+    over_episodes: bool = False
 
     @property
     def sure_first(self) -> bool:
-        """Whether the 95% range of the rank is the first rank alone, among several."""
-        return self.of > 1 and self.rank == 1 == self.high
+        """Whether the 95% range of the rank is the first rank alone, among several, and can support it."""
+        return self.of > 1 and self.rank == 1 == self.high and not self.over_episodes
 
     @property
     def ahead(self) -> float:
@@ -233,7 +237,10 @@ def _standings(measure: Measure, names: Sequence[str]) -> dict[str, Standing]:
     places = rank(measure.oriented(names).round(EQUAL)).tolist()
     drawn = measure.ranks(names)
     ends = [(None, None)] * len(names) if drawn is None else zip(drawn.low.tolist(), drawn.high.tolist(), strict=True)
-    return {name: Standing(place, len(names), *range_) for name, place, range_ in zip(names, places, ends, strict=True)}
+    return {
+        name: Standing(place, len(names), *range_, over_episodes=measure.over_episodes)
+        for name, place, range_ in zip(names, places, ends, strict=True)
+    }
 
 
 def _pairs(measures: Sequence[Measure], backbones: Sequence[str]) -> tuple[AxisPair, ...]:

@@ -22,7 +22,8 @@ def build(page: AxesPage) -> Section:
     note = (
         "Values are in percent, or in points if they have a sign. The small number is the rank, 1 being the best; the "
         "colour shows it, from blue for the first to orange for the last. Hover over a number for its interval and the "
-        "range of its rank. A value is bold if the 95% range of its rank is the first rank alone; ranges do not cover "
+        "range of its rank. A value is bold if the 95% range of its rank is the first rank alone, except for few-shot "
+        "episodes, whose ranges do not cover the choice of the images that episodes are drawn from. No range covers "
         "the choice of concepts and test images. Press a heading to sort."
     )
     return Section(
