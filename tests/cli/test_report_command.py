@@ -1,6 +1,5 @@
 """`unseen report` on runs of the task study, alone, several together, and beside runs of other studies."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -96,18 +95,6 @@ def test_fine_tuning_alone_is_reported_too(unseen: Unseen, tmp_path: Path) -> No
     assert answer.code == 0
     assert all(number in answer.out for number in ("55.12", "3.33", "1.11"))
     assert all(number in (tmp_path / "page.html").read_text() for number in ("55.12", "3.33", "1.11"))
-
-
-def test_runs_of_earlier_versions_are_of_the_study_of_their_jobs(two: tuple[Path, Path], tmp_path: Path) -> None:
-    """They neither named their study nor had accuracy on ImageNet as a number."""
-    run = write_task_run(tmp_path, ("a",), score, top1={"a": 0.7})
-    record = json.loads((run / "run.json").read_text())
-    assert record["study"] == "tasks"
-    del record["study"], record["backbones"][0]["imagenet_top1"], record["told"]
-    record |= {"format": 1, "notice": "", "provenance": {"ImageNet top-1 of a": "70"}}
-    (run / "run.json").write_text(json.dumps(record))
-    assert read_run(run).study == "tasks"
-    assert read_run(run).backbones[0].imagenet_top1 == pytest.approx(0.7)
 
 
 def test_a_run_is_not_extended_by_one_of_another_study(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ JSON = st.recursive(
     [
         ({"format": FORMAT + 1}, f"has format {FORMAT + 1}, which this version of unseen does not know; update unseen"),
         ({"format": None}, "has format None"),
+        ({"format": True}, "has format True, which this version of unseen does not know"),
         ({"told": [{"code": "new", "arguments": [], "domain": "", "runs": []}]}, "unknown to this version (new)"),
         ({"told": [{"code": "few-images", "arguments": [], "domain": "", "runs": []}]}, "lacks 'of'"),
         ({"told": [{"code": "few-images"}]}, "run.json, told, item 1: the key 'arguments' is missing"),
@@ -74,15 +75,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(
-    path=st.lists(st.integers(0, 40), min_size=1, max_size=5), value=JSON, format_=st.sampled_from([1, 2, 3, FORMAT])
-)
-def test_a_changed_record_is_read_or_refused_in_a_sentence(
-    folder: Path, path: list[int], value: Any, format_: int
-) -> None:
+@given(path=st.lists(st.integers(0, 40), min_size=1, max_size=5), value=JSON)
+def test_a_changed_record_is_read_or_refused_in_a_sentence(folder: Path, path: list[int], value: Any) -> None:
     place = folder / "changed"
     place.mkdir(exist_ok=True)
-    record = json.loads((folder / RUN).read_text()) | {"format": format_}
+    record = json.loads((folder / RUN).read_text())
     (place / RUN).write_text(json.dumps(replaced(record, path, value)))
     try:
         data = read_run(place)

@@ -1,4 +1,4 @@
-"""What `run.json` says: every field comes back, earlier formats are read, unknown ones refused in a sentence."""
+"""What `run.json` says: every field comes back, and other formats are refused in a sentence."""
 
 import json
 from dataclasses import fields, replace
@@ -16,7 +16,7 @@ from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone, Domain, Example, RunData, Step
 from unseen.runs.flaws import Flaw
 from unseen.runs.merge import merge_runs
-from unseen.runs.notices import Notice, notice, told
+from unseen.runs.notices import notice, told
 from unseen.runs.provenance import provenance
 from unseen.runs.record import FORMAT, MEASURED, RUN, extend_run, read_record, refuse_other_run, write_run
 from unseen.runs.setup import (
@@ -127,83 +127,14 @@ def test_what_one_part_does_not_know_is_no_difference(tmp_path: Path) -> None:
     assert (data.backbones[0].finetuning, data.backbones[0].training_data) == (ABOUT, ["web"])
 
 
-def earlier(folder: Path, **changes: object) -> None:
-    """A run as formats 1 and 2 had it: in words what is in fields now."""
-    write_run(folder, FULL, ["k"])
-    gone = dict.fromkeys(("protocols", "levels", "splits", "images", "seeds", "remarks", "written"))
-    domain = {key: value for key, value in json.loads((folder / RUN).read_text())["domains"][0].items()
-              if key != "licence"}  # fmt: skip
-    labels = {
-        "protocol": "cog-v2: 30 trials of 100 epochs, rounds of 10 trials", "levels": f"cog-v2, {'0' * 16}",
-        "images of the levels": "ImageNet-21K, Winter 2021", "train images of in1k": "1,234 images of no release that "
-        "is known", "splits": "drawn with seed 0: 50 test and at most 1300 training images a concept",
-        "unseen": "0.1.0",
-    }  # fmt: skip
-    rewrite(folder, **gone | {"domains": [domain], "provenance": labels} | changes)
-
-
-WORDS = (
-    f"x.in1k, tensors {'d' * 16}, layer layer3, pooling avg, shortest side to 224, bicubic, crop 224, half precision"
-)
-
-
-def test_a_run_of_format_2_is_read_as_far_as_its_words_go(tmp_path: Path) -> None:
-    backbone = {"name": "b", "category": "yours", "description": "", "cautions": ["web data"], "imagenet_top1": 0.5,
-                "made": {"features": WORDS}}  # fmt: skip
-    earlier(tmp_path, format=2, backbones=[backbone], features=[{"backbone": "b", "domain": "l1", "key": "k, q"}])
-    data, _ = read_record(tmp_path)
-    assert data.protocols == [ProtocolUsed("logistic", "cog-v2", {"trials": 30, "epochs": 100, "round_size": 10})]
-    assert (data.levels, data.splits) == (FULL.levels, FULL.splits)
-    assert [(each.domain, each.release, each.images, each.pool) for each in data.images] == [
-        ("l1", "imagenet-21k-winter-2021", None, True), ("l1", "imagenet-21k-winter-2021", None, True),
-        ("in1k", None, 1234, False),
-    ]  # fmt: skip
-    known = data.backbones[0]
-    assert [each.text for each in known.cautions] == ["web data"]
-    assert known.features == Extraction(BackboneAbout(weights="x.in1k", digest="d" * 16, layer="layer3", pool="avg"),
-                                        "half")  # fmt: skip
-    assert data.features == [FeatureKey("b", "l1", {"train": "k", "test": "q"})]
-    assert (data.written, provenance(data)["unseen"]) == (None, "0.1.0")
-    # What is known of it is as today's, so that it goes on; what differs in a known field does not.
-    extend_run(tmp_path, FULL, ["k2"])
-    assert json.loads((tmp_path / RUN).read_text())["format"] == FORMAT
-    with pytest.raises(UserError, match=r"weights of b \(x.in1k, not y.in1k\)"):
-        extend_run(tmp_path, replace(FULL, backbones=[other(features=Extraction(BackboneAbout(weights="y.in1k")))]), [])
-
-
-def test_a_run_of_format_3_lacks_what_has_a_default(tmp_path: Path) -> None:
+@pytest.mark.parametrize("format_", range(1, FORMAT))
+def test_a_run_of_an_earlier_format_is_refused_and_its_features_are_offered(tmp_path: Path, format_: int) -> None:
     write_run(tmp_path, FULL, ["k"])
-    record = json.loads((tmp_path / RUN).read_text())
-    for domain in record["domains"]:
-        del domain["shifted"]
-    (tmp_path / RUN).write_text(json.dumps(record | {"format": 3}))
-    data, _ = read_record(tmp_path)
-    assert data.domains == FULL.domains
-    (tmp_path / RUN).write_text(json.dumps(record))
-    with pytest.raises(UserError, match="'shifted' is missing"):
+    rewrite(tmp_path, format=format_)
+    with pytest.raises(UserError) as raised:
         read_record(tmp_path)
-
-
-def test_a_run_of_format_1_is_read(tmp_path: Path) -> None:
-    blurred = (
-        "ImageNet-1K is the release with blurred faces: its scores are not those of the release that published models "
-        "were scored on (they lost 0.9 points on average in the paper's appendix E)."
-    )
-    text = f"{blurred} A short form. {FULL.told[0].sentence}"
-    backbone = {"name": "b", "category": "yours", "description": "", "cautions": []}
-    earlier(
-        tmp_path, format=1, notice=text, told=None, study=None, backbones=[backbone], features=None,
-        provenance={"ImageNet top-1 of b": "71.5", "backbone b": "w", "features of l1 by b": "k"},
-    )  # fmt: skip
-    data, _ = read_record(tmp_path)
-    assert data.told == [Notice("blurred-faces"), told("A short form."), FULL.told[0]]
-    assert (data.study, data.backbones[0].imagenet_top1) == ("concepts", pytest.approx(0.715))
-    assert data.remarks.keys() == {"backbone b", "features of l1 by b"}
-    assert data.backbones[0].features == Extraction(BackboneAbout(weights="w"))
-    assert data.features == [FeatureKey("b", "l1", {"all": "k"})]
-    extended, _ = extend_run(tmp_path, replace(data, told=[notice("blurred-faces")]), ["k2"])
-    assert [each.code for each in extended.told] == ["blurred-faces", "told", "short-protocol"]
-    assert json.loads((tmp_path / RUN).read_text())["format"] == FORMAT
+    assert f"format {format_}" in str(raised.value)
+    assert str(tmp_path / "features") in str(raised.value)
 
 
 def test_merged_runs_say_what_all_say_once_and_name_who_says_the_rest() -> None:

@@ -370,7 +370,7 @@ def test_folders_that_are_no_runs_are_refused(unseen: Unseen, tmp_path: Path) ->
     assert answer.code == 2
     assert "not the folder of a run" in answer.err
     (tmp_path / "run.json").write_text('{"format": 1}')
-    assert "run.json, backbones" in unseen("report", tmp_path, "--out", tmp_path / "page.html").err
+    assert f"--features {tmp_path / 'features'}" in unseen("report", tmp_path, "--out", tmp_path / "page.html").err
 
 
 def test_shots() -> None:

@@ -184,7 +184,7 @@ class RunData:
         levels, splits, images: the data that probes are trained and tested on, as far as known.
         seeds: seeds of the jobs; empty if they are not all known.
         remarks: label → text, additional lines of provenance for the page; nothing depends on them.
-        written: None for a run that was not written yet, and for runs of earlier versions.
+        written: None for a run that was not written yet.
         published: `cog-v2` or `cog-v1` if the levels are the published ones; empty for others.
         scored: numbers of classes and images behind the scores, from which `comparisons` follows.
         features: the features that were probed.

@@ -14,10 +14,7 @@ def provenance(data: RunData) -> dict[str, str]:
     """The provenance of a run, in the order of the page; the labels of merged runs start with their names."""
     if data.parts:
         return {f"{name}: {label}": text for name, part in data.parts for label, text in provenance(part).items()}
-    known = dict(_decided(data))
-    # Runs of earlier formats stored provenance as text, which was only partly converted to fields.
-    said = {label: text for label, text in data.remarks.items() if data.written is None or label not in known}
-    return {**_written(data.written), **known, **said}
+    return {**_written(data.written), **dict(_decided(data)), **data.remarks}
 
 
 def _decided(data: RunData) -> Iterator[tuple[str, str]]:

@@ -29,7 +29,7 @@ docs/run-folder.md explains it for readers of the file:
 | written | times of the first and the last change; versions, device and command of the last change |
 
 A part that is added to a run (`extend_run`) is refused if it differs in a field that both parts know
-(`unseen.runs.setup`). Runs of earlier formats are read too; what formats 1 and 2 stored only as text is unknown.
+(`unseen.runs.setup`). Runs of earlier formats are refused; their extracted features can be used.
 """
 
 import sys
@@ -49,7 +49,6 @@ from unseen.reading.json_records import json_bytes, plain, read_json, typed, typ
 from unseen.runs.cautions import PHRASES
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
 from unseen.runs.data import Backbone, Domain, RunData, Written
-from unseen.runs.earlier_formats import upgraded
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import SENTENCES, extended, unfinished
 from unseen.runs.random_draws import pooled_draws
@@ -60,9 +59,7 @@ from unseen.runs.scores import result_scores
 from unseen.runs.setup import FeatureKey, ProtocolUsed, Setup, differences
 
 FORMAT = 4
-"""Format of `run.json`. A new field needs a new format, since only runs of earlier formats may lack a field."""
-WORDS = 2
-"""Formats up to this one stored as text what is stored in fields now (`unseen.runs.earlier_formats`)."""
+"""Format of `run.json`. A new field needs a new format, since no field may be missing."""
 RUN = "run.json"
 LEVELS = "levels.csv"
 ADVICE = "restore it from a copy, or make the run again"
@@ -217,16 +214,22 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     if not path.is_file():
         raise UserError(f"{folder}: no {RUN} in it, so it is not the folder of a run")
     record = read_json(path, ADVICE)
-    found = record.pop("format", None)
-    if found not in range(1, FORMAT + 1) or isinstance(found, bool):
-        raise UserError(f"{path}: has format {found}, which this version of unseen does not know; update unseen")
-    earlier = found < FORMAT
-    if found <= WORDS:
-        record = upgraded(record, found, folder)
+    _check_format(record.pop("format", None), path)
     keys = typed(record.pop("keys", None), list[str], f"{path}, keys")
-    data = RunData(scores=(), **typed_fields(record, RunData, str(path), without=MEASURED, defaults=earlier))
+    data = RunData(scores=(), **typed_fields(record, RunData, str(path), without=MEASURED))
     _check(data, path)
     return data, keys
+
+
+def _check_format(format_: object, path: Path) -> None:
+    if format_ in range(1, FORMAT) and format_ is not True:
+        raise UserError(
+            f"{path}: has format {format_}, which this version of unseen no longer reads; run it again in another "
+            f"folder ({option('out')}), where its extracted features can still be used "
+            f"({option('features', path.parent / 'features')})"
+        )
+    if format_ != FORMAT:
+        raise UserError(f"{path}: has format {format_}, which this version of unseen does not know; update unseen")
 
 
 def _check(data: RunData, path: Path) -> None:

@@ -1,7 +1,7 @@
 """Everything that determines the numbers of a run, field by field, and the differences between two runs.
 
-None means unknown: runs on a user's own features know few of these fields, and runs of earlier versions fewer than
-today's. Two runs differ in a field if both know it and the values are not equal.
+None means unknown: runs on a user's own features know few of these fields. Two runs differ in a field if both know it
+and the values are not equal.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ WORDS = {
 """Names of fields in sentences, if they differ from the field's name."""
 LEVELS = "levels"
 SHORT = 16
-"""Number of hex digits of a hash that are compared, since earlier versions stored no more."""
+"""Number of hex digits of a hash that are compared and shown."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Extraction:
     Attributes:
         fast: whether images were resized with PyTorch.
         exif: whether images were rotated by their EXIF orientation.
-        decode: where JPEGs were decoded, "cpu" or "gpu"; None in runs of earlier versions, which had no choice.
+        decode: where JPEGs were decoded, "cpu" or "gpu"; None for feature stores of versions that had no choice.
     """
 
     backbone: BackboneAbout = field(default_factory=BackboneAbout)
