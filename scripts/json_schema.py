@@ -4,7 +4,7 @@ The description of a field is the text beside its type: `name: Annotated[str, "W
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -56,11 +56,10 @@ def _one_of(schemas: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _object(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(cls, include_extras=True)
-    needed = [each.name for each in fields(cls) if each.default is MISSING and each.default_factory is MISSING]
     return {
         "type": "object",
         "description": (cls.__doc__ or "").strip(),
         "properties": {each.name: _schema(hints[each.name], definitions) for each in fields(cls)},
-        "required": needed,
+        "required": [each.name for each in fields(cls)],
         "additionalProperties": False,
     }

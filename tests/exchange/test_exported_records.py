@@ -24,7 +24,6 @@ from unseen.exchange.record import (
     Interval95,
     Levels,
     Made,
-    Preprocessing,
     ResultRecord,
     ResultsFile,
     ScoreFacts,
@@ -192,7 +191,7 @@ def test_the_schema_is_that_of_the_types_and_takes_what_is_written() -> None:
 
 
 HEADINGS = {
-    "the file": ResultsFile, "a record": ResultRecord, "backbone": BackboneFacts, "preprocessing": Preprocessing,
+    "the file": ResultsFile, "a record": ResultRecord, "backbone": BackboneFacts, "preprocessing": Transform,
     "data": DataFacts, "levels": Levels, "splits": Splits, "sources": ImageSource, "scores": ScoreFacts,
     "intervals": Interval95, "made": Made, "notices and cautions": Told,
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """Export a run as records: everything that others need to read its scores, and no paths of this machine."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from unseen.exchange.record import (
     Interval95,
     Levels,
     Made,
-    Preprocessing,
     ResultRecord,
     ResultsFile,
     ScoreFacts,
@@ -158,7 +157,7 @@ def _backbone(backbone: Backbone) -> BackboneFacts:
         pool=about.pool,
         dimension=about.dimension,
         parameters=about.parameters,
-        preprocessing=Preprocessing(**asdict(about.transform)) if about.transform else None,
+        preprocessing=about.transform,
         precision=made.precision,
         decoder=None if made.decode is None else "cpu" if made.decode == "cpu" else "gpu",
         resizer=None if made.fast is None else "pytorch" if made.fast else "pillow",

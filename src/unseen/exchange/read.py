@@ -8,7 +8,6 @@ from typing import Any, cast
 from unseen.errors import UserError
 from unseen.exchange.record import SCHEMA, VERSION, BackboneFacts, DataFacts, ResultRecord, ResultsFile, Told
 from unseen.features.about import BackboneAbout
-from unseen.images.transform import Transform
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.own import MetricUsed
 from unseen.papers.comparability import ScoredData
@@ -131,7 +130,7 @@ def scored_data(record: ResultRecord) -> ScoredData | None:
 def _backbone(facts: BackboneFacts) -> Backbone:
     about = BackboneAbout(
         facts.id, facts.weights, facts.layer, facts.pool, facts.dimension, facts.parameters,
-        Transform(**vars(facts.preprocessing)) if facts.preprocessing else None, facts.digest,
+        facts.preprocessing, facts.digest,
     )  # fmt: skip
     fast = None if facts.resizer is None else facts.resizer == "pytorch"
     known = any(value is not None for value in vars(about).values())

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from unseen.images.transform import Channels, Interpolation
+from unseen.images.transform import Transform
 from unseen.papers.comparability import Draw
 from unseen.runs.data import Study
 from unseen.runs.setup import Setting
@@ -29,19 +29,6 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Preprocessing:
-    """The preprocessing of images."""
-
-    size: Annotated[int, "Side of the square input of the backbone, in pixels."]
-    resize: Annotated[int | None, "Shortest side before the crop; null if images are not resized."]
-    interpolation: Interpolation
-    mean: Annotated[Channels, "Subtracted from pixels between 0 and 1, by channel."]
-    std: Annotated[Channels, "Divisor of the pixels after that, by channel."]
-    channels: Literal["RGB", "BGR"]
-    squash: Annotated[bool, "Whether both sides are resized to `resize` pixels, regardless of the aspect ratio."]
-
-
-@dataclass(frozen=True)
 class BackboneFacts:
     """A backbone and how its features were extracted. Null means unknown."""
 
@@ -58,7 +45,7 @@ class BackboneFacts:
     pool: Annotated[str | None, "How positions are pooled into one vector."]
     dimension: Annotated[int | None, "Dimension of the features."]
     parameters: Annotated[int | None, "Number of parameters without the classifier."]
-    preprocessing: Preprocessing | None
+    preprocessing: Transform | None
     precision: Annotated[str | None, "Precision of the network's arithmetic: `half`, `bfloat` or `single`."]
     decoder: Annotated[Literal["cpu", "gpu"] | None, "Where JPEG files were decoded."]
     resizer: Annotated[Literal["pillow", "pytorch"] | None, "Library that resized images: `pytorch` with `--fast`."]

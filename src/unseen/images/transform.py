@@ -1,7 +1,7 @@
 """Preprocessing of an image before it enters a backbone; every setting affects the features."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 Interpolation = Literal["bicubic", "bilinear", "nearest", "lanczos"]
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -18,20 +18,12 @@ NORMALISATIONS: dict[str, tuple[Channels, Channels]] = {
 
 @dataclass(frozen=True)
 class Transform:
-    """Shortest side to `resize` pixels, centre crop of `size`, then (pixel / 255 − mean) / std per channel.
+    """Shortest side to `resize` pixels, centre crop of `size`, then (pixel / 255 − mean) / std per channel."""
 
-    With `squash`, both sides are resized to `resize` pixels regardless of the aspect ratio; the rest is the same.
-
-    Attributes:
-        size: side of the square that the backbone receives.
-        resize: shortest side before the crop; None skips resizing, so that both sides must have at least `size` pixels.
-        channels: "RGB", or "BGR" for backbones trained with that order.
-    """
-
-    size: int = 224
-    resize: int | None = 224
+    size: Annotated[int, "Side of the square input of the backbone, in pixels."] = 224
+    resize: Annotated[int | None, "Shortest side before the crop; null for images that are not resized."] = 224
     interpolation: Interpolation = "bicubic"
-    mean: Channels = IMAGENET_MEAN
-    std: Channels = IMAGENET_STD
-    channels: Literal["RGB", "BGR"] = "RGB"
-    squash: bool = False
+    mean: Annotated[Channels, "Subtracted from pixels between 0 and 1, by channel."] = IMAGENET_MEAN
+    std: Annotated[Channels, "Divisor of the pixels after that, by channel."] = IMAGENET_STD
+    channels: Annotated[Literal["RGB", "BGR"], "The order that the backbone was trained with."] = "RGB"
+    squash: Annotated[bool, "Whether both sides are resized to `resize`, regardless of the aspect ratio."] = False
