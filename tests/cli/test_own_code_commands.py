@@ -37,7 +37,7 @@ from unseen.metrics.own import OwnMetric
 def errors(y, predictions):
     return np.mean(predictions != y)
 
-METRIC = OwnMetric("own-errors", False, 0, float("inf"), "score", compute=errors, title="share of errors")
+METRIC = OwnMetric("own-errors", False, 0, None, "score", compute=errors, title="share of errors")
 """
 BACKBONE = """
 from torch import nn

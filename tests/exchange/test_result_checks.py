@@ -43,7 +43,7 @@ def test_sound_results_of_the_published_kind_give_nothing(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"value": 1.2, "values": [1.2]}, "between 0 and 1"),
+        ({"value": 1.2, "values": [1.2]}, "range is 0 to 1"),
         ({"value": 0.4}, "mean of its values"),
         ({"values": []}, "0 values for 1 seeds"),
         ({"seeds": [0, 0], "values": [0.4, 0.4], "value": 0.4}, "2 values for 1 seeds"),
@@ -189,7 +189,7 @@ def test_what_is_odd_in_itself_is_a_warning(tmp_path: Path) -> None:
     assert any("no value for the seed 0" in each.text for each in found(tmp_path, [unfinished]))
     facts = {"lower": 0.0, "upper": 0.1, "higher_is_better": True, "unit": "share"}
     own = replace(odd, settings={**odd.settings, "unheard-of": facts})
-    assert any("must be between 0 and 0.1" in each.text for each in found(tmp_path, [own]))
+    assert any("its range is 0 to 0.1" in each.text for each in found(tmp_path, [own]))
     wide = replace(own, settings={**odd.settings, "unheard-of": facts | {"upper": None}})
     [unchecked] = found(tmp_path, [wide])
     assert (unchecked.severity, "only ranges and means were checked" in unchecked.text) == ("note", True)

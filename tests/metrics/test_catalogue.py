@@ -110,7 +110,7 @@ def test_every_metric_improves_in_its_direction_and_within_its_bounds() -> None:
     for name, metric in METRICS.items():
         assert metric.name == name
         assert (good[name] > poor[name]) == metric.higher_is_better, name
-        assert metric.lower <= min(poor[name], good[name]) <= max(poor[name], good[name]) <= metric.upper, name
+        assert all(metric.allows(each[name]) for each in (poor, good)), name
 
 
 def test_only_metrics_with_two_bounds_go_on_a_logit_scale() -> None:
@@ -133,9 +133,19 @@ def test_only_metrics_with_two_bounds_go_on_a_logit_scale() -> None:
 def test_an_information_below_minus_one_half_is_why_ami_has_no_bound() -> None:
     found = clustering_scores(torch.tensor([0, 0, 0, 1, 2]), torch.tensor([0, 1, 2, 0, 0]))
     assert found.ami == pytest.approx(-0.5440960671809476, abs=1e-9)
-    assert METRICS["ami"].lower < found.ami
+    assert METRICS["ami"].allows(found.ami)
+    assert not METRICS["ari"].allows(found.ami)
 
 
 def test_the_table_cannot_be_changed() -> None:
     with pytest.raises(TypeError):
         METRICS["top1"] = METRICS["ece"]  # type: ignore[index]
+
+
+def test_a_bound_that_is_none_allows_every_value_on_its_side() -> None:
+    errors = METRICS["depth-rmse"]
+    assert (errors.allows(1e300), errors.allows(-1e-6), errors.allows(-1e-6, rounding=1e-5)) == (True, False, True)
+    assert (errors.range, METRICS["effective-robustness"].range) == ("0 to ∞", "−∞ to ∞")
+    assert METRICS["ari"].position(0.25) == 0.5
+    with pytest.raises(ValueError, match="two bounds"):
+        errors.position(0.5)

@@ -134,12 +134,12 @@ def test_mistakes_while_it_is_fitted(file: Path, line: str, message: str) -> Non
 
 
 def test_metrics_of_its_own_are_declared_with_their_range(file: Path) -> None:
-    declared = 'from unseen.metrics.catalogue import Metric\nMETRICS = [Metric("f9", True, 0, float("inf"), "score")]\n'
+    declared = 'from unseen.metrics.catalogue import Metric\nMETRICS = [Metric("f9", True, 0, None, "score")]\n'
     text = TEXT.replace("    shrink: float", '    metrics: ClassVar = ("f9",)\n    shrink: float')
     file.write_text(text + declared)
     [used] = own_probe(str(file)).declared
     assert (used.name, used.lower, used.upper) == ("f9", 0.0, None)
-    assert job_key(jobs(own_probe(str(file)))[0])  # which has no place for infinite numbers
+    assert job_key(jobs(own_probe(str(file)))[0])
     file.write_text(text + declared.replace("f9", "top1"))
     with pytest.raises(UserError, match="top1 is a metric of this package"):
         own_probe(str(file))

@@ -57,9 +57,9 @@ def score_contradictions(score: ScoreFacts, metric: Metric | None, record: Resul
         yield "has shots below 1"
     elif score.shots is not None and score.probe != EPISODES and score.shots > _most_per_class(record):
         yield f"has {score.shots} shots, but no class can have as many of the training images"
-    if metric and any(not _within(metric, value) for value in (score.value, *score.values)):
-        wrong = next(value for value in (score.value, *score.values) if not _within(metric, value))
-        yield f"is {wrong:g}, but must be between {metric.lower:g} and {metric.upper:g}"
+    if metric and any(not metric.allows(value, ROUNDING) for value in (score.value, *score.values)):
+        wrong = next(value for value in (score.value, *score.values) if not metric.allows(value, ROUNDING))
+        yield f"is {wrong:g}, but its range is {metric.range}"
         return
     with np.errstate(all="ignore"):  # a metric without bounds may have values whose squares overflow
         yield from _spread(score)
@@ -137,10 +137,6 @@ def _most_per_class(record: ResultRecord) -> float:
     if not images:
         return float("inf")
     return sum(images.values()) - ((record.data.classes or 1) - 1)
-
-
-def _within(metric: Metric, value: float) -> bool:
-    return metric.lower - ROUNDING <= value <= metric.upper + ROUNDING
 
 
 def _same(first: float, second: float) -> bool:

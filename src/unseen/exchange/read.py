@@ -9,7 +9,6 @@ from unseen.errors import UserError
 from unseen.exchange.record import SCHEMA, VERSION, BackboneFacts, DataFacts, ResultRecord, ResultsFile, Told
 from unseen.features.about import BackboneAbout
 from unseen.metrics.catalogue import METRICS, Metric
-from unseen.metrics.own import MetricUsed
 from unseen.papers.comparability import ScoredData
 from unseen.reading.guard import reading
 from unseen.reading.json_records import read_json, typed
@@ -77,7 +76,7 @@ def own_metrics(record: ResultRecord) -> dict[str, Metric]:
     own = {score.metric for score in record.scores if score.metric not in METRICS}
     facts = {name: record.settings[name] for name in own if name in record.settings}
     return {
-        name: MetricUsed(name, **{key: cast("Any", settings[key]) for key in METRIC_FACTS}).metric
+        name: Metric(name, **{key: cast("Any", settings[key]) for key in METRIC_FACTS})
         for name, settings in facts.items()
         if _are_metric_facts(settings)
     }

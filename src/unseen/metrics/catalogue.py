@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, isfinite
 from types import MappingProxyType
 
 
@@ -11,20 +10,48 @@ class Metric:
     """Metadata of a metric.
 
     Attributes:
-        lower, upper: bounds of its values; infinite if there is no bound, or none is known.
+        lower, upper: bounds of its values; None if there is no bound, or none is known.
         unit: `share` of a whole (printed as percent), `degrees`, `metres`, or `score` for a number without a unit.
     """
 
     name: str
     higher_is_better: bool
-    lower: float
-    upper: float
+    lower: float | None
+    upper: float | None
     unit: str
 
     @property
     def bounded(self) -> bool:
         """Whether values can be put on a logit scale; angles are compared directly (Ericsson et al. 2021, A.7)."""
-        return isfinite(self.lower) and isfinite(self.upper) and self.unit != "degrees"
+        return self.lower is not None and self.upper is not None and self.unit != "degrees"
+
+    @property
+    def range(self) -> str:
+        """Its bounds, for a reader."""
+        lower = "−∞" if self.lower is None else f"{self.lower:g}"
+        return f"{lower} to {'∞' if self.upper is None else f'{self.upper:g}'}"
+
+    @property
+    def range_and_direction(self) -> str:
+        """Its bounds and direction, for a reader."""
+        return f"{self.range}, {'higher' if self.higher_is_better else 'lower'} is better"
+
+    @property
+    def facts(self) -> "Metric":
+        """These fields without those of subclasses, as jobs and results store them."""
+        lower, upper = (None if bound is None else float(bound) for bound in (self.lower, self.upper))
+        return Metric(self.name, self.higher_is_better, lower, upper, self.unit)
+
+    def position(self, value: float) -> float:
+        """Where a value lies between two bounds: 0 at the lower, 1 at the upper."""
+        if self.lower is None or self.upper is None:
+            raise ValueError(f"{self.name} has no two bounds")
+        return (value - self.lower) / (self.upper - self.lower)
+
+    def allows(self, value: float, rounding: float = 0.0) -> bool:
+        """Whether a value is within the bounds, up to an error of rounding."""
+        above = self.lower is None or value >= self.lower - rounding
+        return above and (self.upper is None or value <= self.upper + rounding)
 
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
@@ -37,7 +64,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("map-11-point", higher_is_better=True, lower=0, upper=1, unit="share"),
             Metric("purity", higher_is_better=True, lower=0, upper=1, unit="share"),
             # Chance is 0; −0.544 occurs with five points, and we know of no proof of a lower bound.
-            Metric("ami", higher_is_better=True, lower=-inf, upper=1, unit="score"),
+            Metric("ami", higher_is_better=True, lower=None, upper=1, unit="score"),
             Metric("nmi", higher_is_better=True, lower=0, upper=1, unit="score"),
             # Chance is 0; −½ is attained by two halves crossed with two halves.
             Metric("ari", higher_is_better=True, lower=-0.5, upper=1, unit="score"),
@@ -62,22 +89,22 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("within-11.25", higher_is_better=True, lower=0, upper=1, unit="share"),
             Metric("within-22.5", higher_is_better=True, lower=0, upper=1, unit="share"),
             Metric("within-30", higher_is_better=True, lower=0, upper=1, unit="share"),
-            Metric("depth-rmse", higher_is_better=False, lower=0, upper=inf, unit="metres"),
+            Metric("depth-rmse", higher_is_better=False, lower=0, upper=None, unit="metres"),
             Metric("delta1", higher_is_better=True, lower=0, upper=1, unit="share"),
             # Share of pixels above the mean of an attention map: more is wider, not better (Ericsson et al. 2021, Table
             # 9).
             Metric("diffusion", higher_is_better=True, lower=0, upper=1, unit="share"),
             # Reconstructions beside originals: perceptual distances by network, squared errors of channels in 0 … 255.
-            Metric("lpips-alexnet", higher_is_better=False, lower=0, upper=inf, unit="score"),
-            Metric("lpips-vgg", higher_is_better=False, lower=0, upper=inf, unit="score"),
-            Metric("lpips-squeezenet", higher_is_better=False, lower=0, upper=inf, unit="score"),
-            Metric("colour-red", higher_is_better=False, lower=0, upper=inf, unit="score"),
-            Metric("colour-green", higher_is_better=False, lower=0, upper=inf, unit="score"),
-            Metric("colour-blue", higher_is_better=False, lower=0, upper=inf, unit="score"),
+            Metric("lpips-alexnet", higher_is_better=False, lower=0, upper=None, unit="score"),
+            Metric("lpips-vgg", higher_is_better=False, lower=0, upper=None, unit="score"),
+            Metric("lpips-squeezenet", higher_is_better=False, lower=0, upper=None, unit="score"),
+            Metric("colour-red", higher_is_better=False, lower=0, upper=None, unit="score"),
+            Metric("colour-green", higher_is_better=False, lower=0, upper=None, unit="score"),
+            Metric("colour-blue", higher_is_better=False, lower=0, upper=None, unit="score"),
             # After temperature scaling.
             Metric("scaled-ece", higher_is_better=False, lower=0, upper=1, unit="share"),
             # A difference of accuracies, for which a logit scale makes no sense.
-            Metric("effective-robustness", higher_is_better=True, lower=-inf, upper=inf, unit="share"),
+            Metric("effective-robustness", higher_is_better=True, lower=None, upper=None, unit="share"),
         )
     }
 )

@@ -6,7 +6,7 @@ A Python file defines `METRIC`, an `OwnMetric`; the file is the user's own code,
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,34 +40,6 @@ class OwnMetric(Metric):
 
 
 @dataclass(frozen=True)
-class MetricUsed:
-    """The record of a metric that is not in the catalogue, in results and runs; a bound that is None is infinite."""
-
-    name: str
-    higher_is_better: bool
-    lower: float | None
-    upper: float | None
-    unit: str
-
-    @classmethod
-    def of(cls, metric: Metric) -> "MetricUsed":
-        lower, upper = (float(each) if isfinite(each) else None for each in (metric.lower, metric.upper))
-        return cls(metric.name, metric.higher_is_better, lower, upper, metric.unit)
-
-    @property
-    def metric(self) -> Metric:
-        lower, upper = -inf if self.lower is None else self.lower, inf if self.upper is None else self.upper
-        return Metric(self.name, self.higher_is_better, lower, upper, self.unit)
-
-    @property
-    def range(self) -> str:
-        """Its bounds and direction, for a reader."""
-        lower = "−∞" if self.lower is None else f"{self.lower:g}"
-        upper = "∞" if self.upper is None else f"{self.upper:g}"
-        return f"{lower} to {upper}, {'higher' if self.higher_is_better else 'lower'} is better"
-
-
-@dataclass(frozen=True)
 class OwnMetricFile:
     """A metric and its file."""
 
@@ -91,9 +63,8 @@ class OwnMetricFile:
             raise UserError(f"{self.file.path}: {metric.name} gave {type(computed).__name__}, not a number") from None
         if not isfinite(value):
             raise UserError(f"{self.file.path}: {metric.name} gave {value:g}, which is not a finite number")
-        if not metric.lower <= value <= metric.upper:
-            bounds = MetricUsed.of(metric).range.partition(",")[0]
-            raise UserError(f"{self.file.path}: {metric.name} gave {value:g}, outside of its range, {bounds}")
+        if not metric.allows(value):
+            raise UserError(f"{self.file.path}: {metric.name} gave {value:g}, outside of its range, {metric.range}")
         return value
 
 
@@ -124,9 +95,11 @@ def check_facts(metric: Metric, where: str) -> None:
         raise UserError(f"{where}: {metric.name} is a metric of this package; give yours another name")
     if not isinstance(metric.higher_is_better, bool):
         raise UserError(f"{where}: {metric.name} must say whether higher is better: True or False")
-    if not (isinstance(metric.lower, int | float) and isinstance(metric.upper, int | float)) or not (
-        metric.lower < metric.upper
-    ):
-        raise UserError(f"{where}: the range of {metric.name} is invalid: {metric.lower!r} to {metric.upper!r}")
+    bounds = [bound for bound in (metric.lower, metric.upper) if bound is not None]
+    if not all(isinstance(bound, int | float) and isfinite(bound) for bound in bounds) or bounds != sorted({*bounds}):
+        raise UserError(
+            f"{where}: the range of {metric.name} is invalid: {metric.lower!r} to {metric.upper!r}; each bound "
+            "is a finite number, or None if there is none"
+        )
     if metric.unit not in UNITS:
         raise UserError(f"{where}: the unit of {metric.name} is one of {', '.join(UNITS)}, not {metric.unit!r}")

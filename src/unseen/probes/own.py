@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
 from unseen.metrics.catalogue import METRICS, Metric
-from unseen.metrics.own import MetricUsed, check_facts
+from unseen.metrics.own import check_facts
 from unseen.own_code import OwnFile, attribute_of, loaded, own_file, own_place, running
 from unseen.probes.by_name import all_probes
 from unseen.probes.job import UNDESCRIBED, Fit
@@ -124,7 +124,7 @@ class OwnProbe:
 
     make: Callable[[], Probe]
     file: OwnFile | None
-    declared: tuple[MetricUsed, ...] = ()
+    declared: tuple[Metric, ...] = ()
 
     @property
     def probe(self) -> Probe:
@@ -185,7 +185,7 @@ class OwnProbeJob(FitsJob):
     code: str
     revision: int
     settings: tuple[tuple[str, Any], ...]
-    own_metrics: tuple[MetricUsed, ...]
+    own_metrics: tuple[Metric, ...]
     backbone: str
     domain: str
     train: str
@@ -210,7 +210,7 @@ def own_probe(name: str) -> OwnProbe:
         raise UserError(f"{file.path}: {DECLARED} must be a list of unseen.metrics.catalogue.Metric")
     for metric in declared:
         check_facts(metric, str(file.path))
-    own = OwnProbe(at, file, tuple(MetricUsed.of(each) for each in declared))
+    own = OwnProbe(at, file, tuple(each.facts for each in declared))
     _check(own, str(file.path))
     return own
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from unseen.features.by_hash import align_splits
 from unseen.features.features import Features
-from unseen.metrics.own import MetricUsed
+from unseen.metrics.catalogue import Metric
 from unseen.probes.job import UNDESCRIBED, samples_kept
 from unseen.probes.own import OWN, OwnProbe
 from unseen.probes.probe import FitsJob, Probe, ProbeData, Size, fits_kept
@@ -31,7 +31,7 @@ class OwnProbeTaskJob(FitsJob):
     code: str
     revision: int
     settings: tuple[tuple[str, Any], ...]
-    own_metrics: tuple[MetricUsed, ...]
+    own_metrics: tuple[Metric, ...]
     backbone: str
     domain: str
     train: str

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from unseen.metrics.own import MetricUsed
 from unseen.own_code import SHORT
 from unseen.probes.own import OWN
 from unseen.report.core.model import Cell, Column, Row, Table
@@ -40,7 +39,7 @@ def code_table(code: Sequence[ProtocolUsed]) -> Table:
         names = each.settings.get("metrics")
         scored = [str(name) for name in names] if isinstance(names, list) else [each.probe]
         scores = "; ".join(
-            (f"{name}: " if isinstance(names, list) else "") + MetricUsed.of(known[name]).range
+            (f"{name}: " if isinstance(names, list) else "") + known[name].range_and_direction
             for name in scored
             if name in known
         )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from unseen.features.about import BackboneAbout
 from unseen.metrics.catalogue import METRICS, Metric
-from unseen.metrics.own import MetricUsed
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
 from unseen.probes.own import OWN
 from unseen.runs.cautions import Caution
@@ -29,11 +28,11 @@ Study = Literal["concepts", "tasks", "shifts", "probe"]
 def known_metrics(own_code: Sequence[ProtocolUsed]) -> dict[str, Metric]:
     """The metrics of the catalogue, and the user's own metrics that a run describes."""
     own = [
-        MetricUsed(each.probe, **{name: cast("Any", each.settings[name]) for name in METRIC_FACTS})
+        Metric(each.probe, **{name: cast("Any", each.settings[name]) for name in METRIC_FACTS})
         for each in own_code
         if each.name == OWN_METRIC
     ]
-    return {**METRICS, **{each.name: each.metric for each in own}}
+    return {**METRICS, **{each.name: each for each in own}}
 
 
 @dataclass(frozen=True)

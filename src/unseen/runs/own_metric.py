@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
 from unseen.features.features import Features
-from unseen.metrics.own import MetricUsed, OwnMetricFile, own_metric
+from unseen.metrics.catalogue import Metric
+from unseen.metrics.own import OwnMetricFile, own_metric
 from unseen.probes.by_name.linear import FitsSoFar, Linear, ManyShotJob
 from unseen.probes.job import UNDESCRIBED, Fit
 from unseen.probes.own_task import OwnProbeTaskJob, task_data
@@ -47,7 +48,7 @@ class OwnMetricJob(FitsJob):
     study: str
     of: str
     code: str
-    own_metrics: tuple[MetricUsed, ...]
+    own_metrics: tuple[Metric, ...]
     protocol: str
     backbone: str
     domain: str
@@ -77,7 +78,7 @@ class OwnMetricTaskJob(FitsJob):
     study: str
     of: str
     code: str
-    own_metrics: tuple[MetricUsed, ...]
+    own_metrics: tuple[Metric, ...]
     protocol: str
     backbone: str
     domain: str
@@ -178,7 +179,7 @@ def metric_jobs(metrics: Sequence[OwnMetricFile], jobs: Sequence[FeatureJob]) ->
     """One job per metric and job, for the jobs whose probe returns class scores."""
     return [
         OwnMetricJob(
-            job.study, job_key(job), each.file.digest, (MetricUsed.of(each.metric),), _protocol_name(job),
+            job.study, job_key(job), each.file.digest, (each.metric.facts,), _protocol_name(job),
             job.backbone, job.domain, job.train, job.test, job.setting.shots, job.setting.seed, job,
             f"{each.file.path.resolve()}:{each.attribute}",
         )
@@ -194,7 +195,7 @@ def task_metric_jobs(
     """`metric_jobs` for the task study."""
     return [
         OwnMetricTaskJob(
-            job.study, job_key(job), each.file.digest, (MetricUsed.of(each.metric),), _protocol_name(job),
+            job.study, job_key(job), each.file.digest, (each.metric.facts,), _protocol_name(job),
             job.backbone, job.domain, job.train, job.val, job.test, getattr(job, "shots", None),
             getattr(job, "seed", 0), job, f"{each.file.path.resolve()}:{each.attribute}",
         )

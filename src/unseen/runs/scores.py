@@ -5,7 +5,6 @@ from math import isfinite
 
 from unseen.errors import UserError
 from unseen.metrics.catalogue import METRICS, Metric
-from unseen.metrics.own import MetricUsed
 from unseen.probes.by_name import job_kinds
 from unseen.probes.job import Job
 from unseen.probes.samples import score_fields
@@ -28,7 +27,7 @@ def result_scores(result: Result) -> Iterator[Score]:
     with reading_result(result):
         protocol = job["protocol"]
         name = protocol["name"] if isinstance(protocol, dict) else protocol
-        declared = [MetricUsed(**each).metric for each in job.get("own_metrics", ())]
+        declared = [Metric(**each) for each in job.get("own_metrics", ())]
         facts = {**METRICS, **{each.name: each for each in declared if each.name not in METRICS}}
         for fit in kinds[job["job"]].read(job, result.values):
             for place, (metric, found) in enumerate(fit.values):
@@ -54,10 +53,6 @@ def result_scores(result: Result) -> Iterator[Score]:
 
 
 def _sound(metric: Metric, value: object, result: Result) -> float:
-    if (
-        not isinstance(value, float)
-        or not isfinite(value)
-        or not metric.lower - ROUNDING <= value <= metric.upper + ROUNDING
-    ):
+    if not isinstance(value, float) or not isfinite(value) or not metric.allows(value, ROUNDING):
         raise UserError(f"the result {result.key}.json has no valid {metric.name}; delete the file and run again")
     return value

@@ -6,7 +6,8 @@ from os import PathLike, fspath
 from typing import TypeVar
 
 from unseen.errors import UserError
-from unseen.metrics.own import MetricUsed, OwnMetricFile, own_metric
+from unseen.metrics.catalogue import Metric
+from unseen.metrics.own import OwnMetricFile, own_metric
 from unseen.own_code import OwnFile, is_own_file, told_before
 from unseen.probes.own import OWN, OwnProbe, own_probe, own_probe_object
 from unseen.probes.probe import Probe
@@ -31,7 +32,7 @@ class OwnCode:
         declared = [
             (used, f"a metric of {each.probe.name}", each.file) for each in self.probes for used in each.declared
         ]
-        declared += [(MetricUsed.of(each.metric), each.metric.title, each.file) for each in self.metrics]
+        declared += [(each.metric.facts, each.metric.title, each.file) for each in self.metrics]
         return found + [
             ProtocolUsed(used.name, OWN_METRIC, dict(_metric_settings(used, title, file)))
             for used, title, file in declared
@@ -53,7 +54,7 @@ def _probe_settings(own: OwnProbe) -> Iterator[tuple[str, Setting]]:
         yield f"setting {name}", list(value) if isinstance(value, tuple) else value
 
 
-def _metric_settings(used: MetricUsed, title: str, file: OwnFile | None) -> Iterator[tuple[str, Setting]]:
+def _metric_settings(used: Metric, title: str, file: OwnFile | None) -> Iterator[tuple[str, Setting]]:
     yield "title", title
     yield "file", file.path.name if file else ""
     yield "code", file.digest if file else ""

@@ -165,11 +165,10 @@ def metrics(
 ) -> None:
     """List the metrics, with their ranges and units."""
     from unseen.metrics.catalogue import METRICS
-    from unseen.metrics.own import MetricUsed
 
     if file is not None:
         return _facts(own_metric_facts(file, note), as_json=as_json)
-    rows = [(name, MetricUsed.of(metric).range, metric.unit) for name, metric in METRICS.items()]
+    rows = [(name, metric.range_and_direction, metric.unit) for name, metric in METRICS.items()]
     return print_rows(("metric", "range", "unit"), rows, as_json=as_json)
 
 

@@ -11,7 +11,6 @@ SAMPLES, TESTS, CLASSES, DIMENSIONS = 10_000, 1_000, 100, 2_048
 def own_probe_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
     """The facts on a probe; a notice precedes the execution of its file."""
     from unseen.metrics.catalogue import METRICS
-    from unseen.metrics.own import MetricUsed
     from unseen.probes.probe import Size
     from unseen.probes.protocol import Setting
     from unseen.studies.own_code import chosen_code, only_files
@@ -32,14 +31,13 @@ def own_probe_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
         f"{DIMENSIONS:,} dimensions",
     }
     for metric in probe.metrics:
-        used = declared.get(metric) or MetricUsed.of(METRICS[metric])
-        facts[f"metric {metric}"] = f"{used.range} ({used.unit})"
+        used = declared.get(metric) or METRICS[metric]
+        facts[f"metric {metric}"] = f"{used.range_and_direction} ({used.unit})"
     return facts | _file_facts(own.digest, own.file.modules if own.file else ())
 
 
 def own_metric_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
     """The facts on a metric; a notice precedes the execution of its file."""
-    from unseen.metrics.own import MetricUsed
     from unseen.studies.own_code import chosen_code
 
     [own] = chosen_code([], [name], tell)[1].metrics
@@ -47,7 +45,7 @@ def own_metric_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
     facts = {
         "metric": metric.name,
         "description": metric.title,
-        "range": MetricUsed.of(metric).range,
+        "range": metric.range_and_direction,
         "unit": metric.unit,
         "input": f"labels and {metric.takes}",
     }

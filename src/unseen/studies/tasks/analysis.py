@@ -63,7 +63,7 @@ def scaled(score: Score) -> float:
         return float(logit(min(max(score.value, LEAST_SHARE), 1 - LEAST_SHARE)))
     if not metric.bounded:
         return -score.value if metric.unit in {"degrees", "metres"} else score.value
-    share = (score.value - metric.lower) / (metric.upper - metric.lower)
+    share = metric.position(score.value)
     return float(logit(min(max(share, LEAST_SHARE), 1 - LEAST_SHARE)))
 
 
