@@ -1,13 +1,12 @@
-"""Logits against SciPy, probits against the standard library, and accuracies of exactly 0 and 1."""
+"""Logits and probits against the standard library, and accuracies of exactly 0 and 1."""
 
-from math import erfc
+from math import erfc, exp, log, log1p
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import special
 
 from unseen.errors import UserError
 from unseen.metrics.accuracy_scales import LOGIT, PROBIT, redraw, within_unit
@@ -17,10 +16,12 @@ SHARES = np.array([1e-12, 1e-4, 0.02, 0.5, 0.731, 0.999, 1 - 1e-9])
 
 def test_scales_match_references() -> None:
     normal = NormalDist()
-    assert np.allclose(LOGIT.forward(SHARES), special.logit(SHARES), rtol=1e-12)
+    assert np.allclose(LOGIT.forward(SHARES), [log(share) - log1p(-share) for share in SHARES], rtol=1e-12)
     assert np.allclose(PROBIT.forward(SHARES), [normal.inv_cdf(share) for share in SHARES], rtol=1e-9)
     z = np.array([[-800.0, -30, -2.5], [0, 4, 800]])
-    assert np.allclose(LOGIT.back(z), special.expit(z), rtol=1e-12)
+    assert np.allclose(
+        LOGIT.back(z), [[exp(min(value, 0)) / (1 + exp(-abs(value))) for value in row] for row in z], rtol=1e-12
+    )
     assert np.allclose(PROBIT.back(z), [[0.5 * erfc(-value / 2**0.5) for value in row] for row in z], rtol=1e-12)
 
 

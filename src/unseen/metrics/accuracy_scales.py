@@ -26,16 +26,17 @@ class Scale:
 
 def logit(p: ArrayLike) -> Array:
     """log(p / (1 − p)) of fractions within (0, 1)."""
-    p = _inside(p)
-    values: Array = np.log(p) - np.log1p(-p)
+    from scipy import special
+
+    values: Array = special.logit(_inside(p))
     return values
 
 
 def expit(z: ArrayLike) -> Array:
     """1 / (1 + exp(−z)), the inverse of `logit`, for z of any size."""
-    z = np.asarray(z, dtype=np.float64)
-    small = np.exp(-np.abs(z))
-    values: Array = np.where(z >= 0, 1, small) / (1 + small)
+    from scipy import special
+
+    values: Array = special.expit(np.asarray(z, dtype=np.float64))
     return values
 
 
