@@ -5,8 +5,8 @@ import re
 import pytest
 
 from unseen.latex import escaped, tabular
-from unseen.report.core.latex_tables import latex_table
 from unseen.report.core.model import Cell, Column, Row, Table
+from unseen.report.core.tables import latex_table
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from unseen.cli.choices import one_of
 from unseen.cli.concept_tables import show_compared, show_noise, show_relative
 from unseen.cli.domains import DomainOptions
 from unseen.cli.extract import decoders
-from unseen.cli.groups import with_groups
 from unseen.cli.modes import chosen_mode, given_options, option_name, refuse_options
-from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions
+from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions, with_groups
 from unseen.cli.options import (
     BACKBONES,
     IMAGES,

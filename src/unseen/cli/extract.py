@@ -7,8 +7,7 @@ import typer
 
 from unseen.cli.choices import one_of
 from unseen.cli.domains import DomainOptions
-from unseen.cli.groups import with_groups
-from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions
+from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions, with_groups
 from unseen.cli.options import (
     BACKBONES,
     DecodersOption,

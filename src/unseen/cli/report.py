@@ -8,8 +8,7 @@ import typer
 from unseen.cli.across_axes import print_axes
 from unseen.cli.modes import refuse_options
 from unseen.cli.options import ExportOption
-from unseen.cli.output import console
-from unseen.cli.paired_comparison import one_number_of_shots, print_comparison
+from unseen.cli.output import console, print_table
 from unseen.cli.running import REPORT, print_scores, write_export
 from unseen.cli.shifts.results import print_shift_results
 from unseen.cli.task_results import print_task_results
@@ -17,6 +16,7 @@ from unseen.errors import UserError
 
 if TYPE_CHECKING:
     from unseen.report.of_runs import Reported
+    from unseen.studies.concepts.comparison import PairComparison
 
 ACROSS, COMPARISON, SHIFTS = "Across axes", "Comparison of two backbones", "Runs of shifts"
 EVERY = ("runs", "out", "export", "open_")
@@ -86,7 +86,7 @@ def report(
     refuse_options(context, modes, "--compare" if compare else across)
     if out.suffix != ".html":
         raise UserError(f"{out}: --out must end in .html")
-    number = one_number_of_shots(shots)
+    number = _one_number_of_shots(shots)
     found = report_on(
         folders, shifts=shifts, published=published, axes=axes, compare=compare, shots=number, id_sets=id_ or (),
         ood_sets=ood or (),
@@ -107,7 +107,7 @@ def _print(found: "Reported", table: Path | None) -> None:
     from unseen.studies.axes.page_data import AxesPage
 
     if found.pair is not None:
-        print_comparison(found.pair, table)
+        _print_comparison(found.pair, table)
     elif isinstance(found.source, AxesPage):
         print_axes(found.source)
     elif isinstance(found.source, ShiftPage):
@@ -116,3 +116,30 @@ def _print(found: "Reported", table: Path | None) -> None:
         print_scores(found.source, table)
     else:
         print_task_results(found.source, table)
+
+
+def _one_number_of_shots(shots: str) -> int | None:
+    """The number of `--shots`; None for all samples."""
+    from unseen.runs.shots import parse_shots
+
+    numbers = parse_shots(shots)
+    if len(numbers) > 1:
+        raise UserError(f"--shots takes one number or all with --compare, not {shots}; compare one at a time")
+    return numbers[0]
+
+
+def _print_comparison(pair: "PairComparison", table: Path | None) -> None:
+    """Print the difference of two backbones on the same test images of each domain, with intervals and p-values."""
+    from unseen.report.concepts.sections.comparison import method_text, pair_texts, seeds_caution
+    from unseen.runs.tables import write_table
+    from unseen.studies.concepts.comparison import comparison_table
+
+    if table is not None:
+        write_table(comparison_table(pair.domains), table)
+    columns = ["domain", "difference", "95% interval", "p (Holm)", "effect size", "concepts won"]
+    rows = [[item.domain, *pair_texts(item)] for item in pair.domains]
+    print_table(f"{pair.first} minus {pair.second}, top-1, percentage points", columns, rows, right=columns[1:])
+    for sentence in (method_text(pair), *seeds_caution([pair])):
+        console().print(f"\n{sentence}")
+    if table is not None:
+        console().print(f"\nTable: {table}")

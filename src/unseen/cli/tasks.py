@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unseen.cli.choices import choose, one_of
-from unseen.cli.groups import with_groups
 from unseen.cli.ls.datasets import dataset_names
 from unseen.cli.modes import chosen_mode, refuse_options
-from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions
+from unseen.cli.option_groups import BackboneOptions, ExtractionOptions, MachineOptions, with_groups
 from unseen.cli.options import BACKBONES, IMAGES, STUDY, DryRunOption, OwnMetricsOption, OwnProbesOption, PartOption
 from unseen.cli.output import note, track
 from unseen.cli.running import WorkersOption

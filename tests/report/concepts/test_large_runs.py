@@ -3,9 +3,9 @@
 import pytest
 
 from helpers.section_runs import DOMAINS, named, run
-from unseen.report.concepts import shown
+from unseen.report.concepts import page as page_module
 from unseen.report.concepts.context import ConceptContext, complete
-from unseen.report.concepts.shown import shown_part
+from unseen.report.concepts.page import shown_part
 from unseen.runs.data import RunData
 from unseen.runs.score import Score
 
@@ -25,8 +25,8 @@ def large_run() -> RunData:
 
 
 def test_the_baseline_and_the_best_are_shown_with_their_ranks_among_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown, "FEWEST_BACKBONES", 1)
-    monkeypatch.setattr(shown, "MOST_ROWS", 10 * len(DOMAINS))
+    monkeypatch.setattr(page_module, "FEWEST_BACKBONES", 1)
+    monkeypatch.setattr(page_module, "MOST_ROWS", 10 * len(DOMAINS))
     context, sentences = shown_part(ConceptContext(complete(large_run())))
     assert [backbone.name for backbone in context.data.backbones] == ["mine", *NAMES[-9:]]
     assert {row.backbone: row.rank for row in context.rows} == {"mine": 31, **{NAMES[-n]: n for n in range(1, 10)}}

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from unseen.report.shifts.files import shown_models
 from unseen.report.shifts.page import write_shift_page
 from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
-from unseen.report.shifts.shown import shown_models
 from unseen.studies.shifts.fitted_model import FittedModel
 
 HOSTILE = '<img src=x onerror=alert(1)></script><b>"bold"'

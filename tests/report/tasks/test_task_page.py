@@ -12,9 +12,8 @@ from unseen.papers import published
 from unseen.papers.transfer import imagenet_top1, published_task_scores
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section, Table
-from unseen.report.tasks import shown
-from unseen.report.tasks.page import findings, task_page, write_task_page
-from unseen.report.tasks.shown import shown_part
+from unseen.report.tasks import page as page_module
+from unseen.report.tasks.page import findings, shown_part, task_page, write_task_page
 from unseen.report.tasks.tables import score_rows, score_tables, text_of
 from unseen.studies.tasks.analysis import averages, correlations, ranks
 from unseen.studies.tasks.page_data import Bins, CorrelationTable, Fit, TaskDataset, TaskPage
@@ -83,8 +82,8 @@ def test_a_large_run_shows_the_best_backbones_and_their_ranks_among_all(monkeypa
         timings={},
     )
     assert shown_part(large) is large
-    monkeypatch.setattr(shown, "MOST_SCORES", 0)
-    monkeypatch.setattr(shown, "FEWEST_BACKBONES", 5)
+    monkeypatch.setattr(page_module, "MOST_SCORES", 0)
+    monkeypatch.setattr(page_module, "FEWEST_BACKBONES", 5)
     part = shown_part(large)
     assert [*part.backbones] == names[-5:]
     assert {fit.backbone for fit in part.fits} == {*names[-5:]}

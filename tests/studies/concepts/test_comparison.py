@@ -22,7 +22,7 @@ from unseen.features.features import Features
 from unseen.probes.by_name.logistic import LogisticJob
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT
 from unseen.report.concepts.sections.comparison import CALLED_CLEAR, seeds_caution
-from unseen.report.core.latex_tables import latex_table
+from unseen.report.core.tables import latex_table
 from unseen.report.of_runs import report_on
 from unseen.runs.executors.here import run_here
 from unseen.runs.job import job_key

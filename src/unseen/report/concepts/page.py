@@ -1,13 +1,15 @@
 """The page of a run of the concept study, or of several that were merged."""
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from unseen.report.concepts.context import ConceptContext, complete
 from unseen.report.concepts.findings import findings
-from unseen.report.concepts.rows import METRICS, Row, seen_domain, shots_order, unique
-from unseen.report.concepts.shown import shown_part
+from unseen.report.concepts.rows import METRICS, Row, main_row, seen_domain, shots_order, unique
 from unseen.report.concepts.terms import concept_terms
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
@@ -16,6 +18,10 @@ from unseen.runs.comparability_words import comparison_notices
 from unseen.runs.data import RunData
 from unseen.studies.concepts.comparison import PairComparison
 from unseen.words import counted
+
+MOST_ROWS = 4000
+"""Rows of the table of all scores, about 1 KB each with their figures."""
+FEWEST_BACKBONES = 100
 
 
 def write_report(data: RunData, path: Path, pairs: Sequence[PairComparison] = ()) -> None:
@@ -73,3 +79,35 @@ def _drop_ends(context: ConceptContext, row: Row) -> list[float] | None:
 def _ends(row: Row, low: float | None, high: float | None) -> list[float] | None:
     """An interval over concepts, for rows of the metric and the probe that have some."""
     return None if row.concept_low is None or low is None or high is None else [low, high]
+
+
+def shown_part(context: ConceptContext) -> tuple[ConceptContext, list[str]]:
+    """The baseline and the backbones of greatest mean accuracy, and a sentence where that is not all of them.
+
+    Ranks stay those among all.
+    """
+    data = context.data
+    many = len(data.backbones)
+    most = max(FEWEST_BACKBONES, MOST_ROWS * many // max(len(context.rows), 1))
+    if many <= most or not context.plotted:
+        return context, []
+    chosen = main_row(context.plotted)
+    means = defaultdict[str, list[float]](list)
+    for row in context.plotted:
+        if (row.setting, row.shots, row.metric) == (chosen.setting, chosen.shots, chosen.metric):
+            means[row.backbone].append(row.mean)
+    best = sorted(means, key=lambda name: -fmean(means[name]))
+    names = set([data.baseline, *(name for name in best if name != data.baseline)][:most])
+    part = replace(
+        data,
+        backbones=[backbone for backbone in data.backbones if backbone.name in names],
+        scores=[score for score in data.scores if score.backbone in names],
+        concept_accuracy=[each for each in data.concept_accuracy if each.backbone in names],
+        concept_hits=[each for each in data.concept_hits if each.backbone in names],
+        scored=[each for each in data.scored if each.backbone in names],
+    )
+    sentence = (
+        f"This page shows {len(part.backbones):,} of {many:,} backbones: the baseline and those with the highest mean "
+        "accuracy. Ranks in the table of all scores are among all backbones; unseen report --table writes every score."
+    )
+    return ConceptContext(part, context.pairs, context.rows), [sentence]

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
-from unseen.report.core.csv_tables import csv_header, csv_rows
-from unseen.report.core.latex_tables import latex_table
 from unseen.report.core.looks import dressed
 from unseen.report.core.model import Figure, Page, Section
 from unseen.report.core.panels import with_shared_ranges
+from unseen.report.core.tables import csv_header, csv_rows, latex_table
 
 KINDS = ("svg", "png")
 

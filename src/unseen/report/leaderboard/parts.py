@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from unseen.papers.concept_generalization import LEVELS
+import numpy as np
+import pandas as pd
+
+from unseen.papers.concept_generalization import DOMAINS, LEVELS
 from unseen.papers.leaderboard import Entry, Leaderboard
 from unseen.report.concepts.published_parts import CATEGORY_COLOURS
+from unseen.runs.data import Backbone
 from unseen.words import signed
 
 TITLES = {"in1k": "IN-1K", **{level: level.upper() for level in LEVELS}, "mean": "Mean"}
@@ -39,3 +43,20 @@ def percent(share: float) -> str:
 
 def points(share: float) -> str:
     return signed(100 * share)
+
+
+def own_backbones(board: Leaderboard) -> list[Backbone]:
+    """The user's backbones, in the order of the board."""
+    return [Backbone(entry.model, entry.category) for entry in board.entries if entry.yours]
+
+
+def own_scores(board: Leaderboard) -> pd.DataFrame:
+    """The user's accuracies as those of published models, only for the leaderboard's number of shots."""
+    rows = [
+        {
+            "backbone": entry.model, "domain": name, "shots": board.shots, "mean": entry.accuracy[name],
+            "deviation": np.nan,
+        }
+        for entry in board.entries if entry.yours for name in DOMAINS
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["backbone", "domain", "shots", "mean", "deviation"])

@@ -14,7 +14,6 @@ from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, 
 from unseen.metrics.robustness_checks import Comparison
 from unseen.report.shifts.page import write_shift_page
 from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
-from unseen.report.shifts.shown import shown_models, shown_note
 from unseen.studies.shifts.fitted_model import FittedModel
 from unseen.studies.shifts.groups import AVERAGE, GroupScore, group_scores
 from unseen.studies.shifts.notes import notes
@@ -193,3 +192,26 @@ def _group_lines(study: ShiftStudy, fit: ShiftFit, place: int) -> Iterator[Group
         ends = method.scale.forward([x.min(), x.max()])
         low, high = own.weights[0] * ends + own.intercept
         yield GroupLine(group, (float(ends[0]), float(ends[1])), (float(low), float(high)))
+
+
+def shown_models(models: Sequence[FittedModel], most: int) -> tuple[FittedModel, ...]:
+    """At most `most` models, in their order: a quarter each with the highest and the lowest ρ, the rest between."""
+    if len(models) <= most:
+        return tuple(models)
+    by_rho = np.argsort([model.rho for model in models], kind="stable")
+    ends = most // 4
+    between = np.linspace(ends, len(models) - ends - 1, most - 2 * ends).round().astype(int)
+    chosen = np.concatenate([by_rho[:ends], by_rho[between], by_rho[len(models) - ends :]])
+    return tuple(models[place] for place in np.sort(chosen))
+
+
+def shown_note(study: ShiftStudy, most: int) -> list[str]:
+    """A sentence if some models are not shown; `most` counts models per OOD set."""
+    many = max(len(fit.scores) for fit in study.fits)
+    if many <= most:
+        return []
+    return [
+        f"This page shows {most:,} of {many:,} models for each OOD test set: the {most // 4:,} with the highest and "
+        "the lowest effective robustness, and an even selection of the others. Fits and group means use all models; "
+        "models.csv lists them all."
+    ]

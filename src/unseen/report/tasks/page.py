@@ -2,8 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
+from math import inf
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 
@@ -14,7 +17,6 @@ from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
 from unseen.report.tasks.image_parts import image_findings
-from unseen.report.tasks.shown import shown_part
 from unseen.report.tasks.tables import compared_images, leader
 from unseen.runs.score import Score
 from unseen.studies.tasks.dense_page import DenseTask
@@ -23,6 +25,9 @@ from unseen.words import counted, joined
 
 MOST_NAMED = 3
 """Data sets that a sentence of the findings names; more are only counted."""
+MOST_SCORES = 4000
+"""Scores of the shown backbones; each takes about 1 KB with its figures."""
+FEWEST_BACKBONES = 50
 
 
 def write_task_page(page: TaskPage, path: Path) -> None:
@@ -148,3 +153,33 @@ def _dense_findings(task: DenseTask) -> Iterator[str]:
         found = ", ".join(f"{text_with_unit(score.metric, score.value)} by {score.backbone}" for score in order)
         title = f"{task.title[:1].upper()}{task.title[1:]}"
         yield f"{title}. {probe.title}: {METRIC_TITLES[first[0].metric]} {found}."
+
+
+def shown_part(page: TaskPage) -> TaskPage:
+    """The backbones with the best mean rank over settings, and a notice if some are left out.
+
+    Ranks and correlations are computed over all backbones.
+    """
+    many, own = len(page.backbones), sum(not score.published for score in page.scores)
+    most = max(FEWEST_BACKBONES, MOST_SCORES * many // max(own, 1))
+    if many <= most:
+        return page
+    ranks = {name: [of[name] for of in page.ranks.values() if name in of] for name in page.backbones}
+    names = {*sorted(ranks, key=lambda name: fmean(ranks[name]) if ranks[name] else inf)[:most]}
+    sentence = (
+        f"This page shows {most:,} of {many:,} backbones: those with the best mean rank. Ranks and correlations use "
+        "all backbones; unseen report --table writes every score."
+    )
+    return replace(
+        page,
+        backbones=[name for name in page.backbones if name in names],
+        scores=[score for score in page.scores if score.published or score.backbone in names],
+        fits=[fit for fit in page.fits if fit.backbone in names],
+        tuned=[each for each in page.tuned if each.backbone in names],
+        against_imagenet=[
+            replace(each, points=[point for point in each.points if point.published or point.backbone in names])
+            for each in page.against_imagenet
+        ],
+        notices=[*page.notices, sentence],
+        timings={name: of for name, of in page.timings.items() if name in names},
+    )

@@ -6,7 +6,7 @@ from unseen.papers.leaderboard import Leaderboard
 from unseen.report.concepts.published_parts import SHOTS, few_shot_figures, published_table
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
-from unseen.report.leaderboard.own_scores import own_backbones, own_scores
+from unseen.report.leaderboard.parts import own_backbones, own_scores
 from unseen.words import joined
 
 

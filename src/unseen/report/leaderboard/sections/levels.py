@@ -5,8 +5,7 @@ from unseen.papers.leaderboard import REFERENCE, Leaderboard
 from unseen.report.concepts.published_parts import level_figures, published_table
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
-from unseen.report.leaderboard.own_scores import own_backbones, own_scores
-from unseen.report.leaderboard.parts import TITLES
+from unseen.report.leaderboard.parts import TITLES, own_backbones, own_scores
 
 
 def build(board: Leaderboard) -> Section:

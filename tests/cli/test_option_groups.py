@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.groups import with_groups
-from unseen.cli.option_groups import ExtractionOptions
+from unseen.cli.option_groups import ExtractionOptions, with_groups
 
 
 @dataclass(frozen=True)
