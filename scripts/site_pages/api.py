@@ -20,7 +20,7 @@ LISTS = ("Args", "Attributes")
 Definition = ast.FunctionDef | ast.ClassDef
 
 RESULTS = {
-    "ProbeResult": ["unseen.api.probe_result"],
+    "ProbeResult": ["unseen.api.probe_result", "unseen.studies.array_probing.ArrayScores"],
     "Run": ["unseen.api.run"],
     "Plan": ["unseen.studies.study"],
     "ConceptLevels": ["unseen.api.levels", "unseen.ontology.levels.Levels"],
@@ -111,7 +111,9 @@ def _function(node: Definition, name: str, anchor: str, depth: int) -> Iterator[
 
 
 def _class(node: Definition, name: str, anchor: str, depth: int, bases: Sequence[Definition] = ()) -> Iterator[str]:
-    yield from (f"{'#' * depth} {name} {{ #{anchor} }}", "", _prose(node))
+    yield f"{'#' * depth} {name} {{ #{anchor} }}"
+    for definition in (node, *bases):
+        yield from ("", _prose(definition))
     for each in [each for definition in (node, *bases) for each in definition.body]:
         if isinstance(each, ast.FunctionDef) and not each.name.startswith("_") and ast.get_docstring(each):
             yield from ("", *_function(each, each.name, f"{anchor}.{each.name}", depth + 1))

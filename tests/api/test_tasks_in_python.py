@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 
 import unseen as package
-from unseen.api.progress import Bars
 from unseen.api.run import Run
 from unseen.backbones.load import load_backbone
 from unseen.device import on_gpu
 from unseen.errors import UserError
 from unseen.probes.many_shot import ERICSSON_2021, PROTOCOLS
 from unseen.runs.data import RunData
+from unseen.studies.progress_bars import Bars
 from unseen.studies.study import Plan
 
 pytestmark = pytest.mark.gpu_too

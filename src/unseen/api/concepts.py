@@ -5,14 +5,14 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from unseen.api.backbones import loaded_backbones, names_of
-from unseen.api.progress import bars
 from unseen.api.run import Run
 from unseen.errors import UserError
 from unseen.extras import naming_extras
 from unseen.files import check_writable
 from unseen.ontology.levels import Levels
 from unseen.runs.shots import Shots
+from unseen.studies.backbones import loaded_backbones, names_of
+from unseen.studies.progress_bars import bars
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone

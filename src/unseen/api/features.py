@@ -6,9 +6,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
-from unseen.api.backbones import loaded_backbones
-from unseen.api.progress import bars
 from unseen.extras import naming_extras
+from unseen.studies.backbones import loaded_backbones
+from unseen.studies.progress_bars import bars
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool

@@ -1,63 +1,21 @@
 """The result of `unseen.probe`, the same type for every probe."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unseen.notebook import table_html
-from unseen.probes.job import Fit
-from unseen.runs.notices import Notice
-from unseen.runs.score import Score, shots_name
+from unseen.runs.score import shots_name
+from unseen.studies.array_probing import ArrayScores
 from unseen.words import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from unseen.report.core.model import Figure
 
 SHOWN = 6
 """Number of means that a repr shows."""
 
 
-@dataclass(frozen=True, repr=False)
-class ProbeResult:
-    """The scores of a probe.
-
-    Attributes:
-        probe: name of the probe.
-        scores: one per variant, shots, seed and metric; accuracies are fractions between 0 and 1.
-        fits: one per variant, shots and seed; `details` has the chosen hyper-parameters and how they were chosen.
-        classes: names of the classes, in the order of class indices.
-        samples: mean number of training samples per class, which is the position of "all" shots in plots.
-        told: numbers of shots that were skipped, or that some classes do not have.
-    """
-
-    probe: str
-    scores: tuple[Score, ...]
-    fits: tuple[Fit, ...]
-    classes: tuple[str, ...]
-    samples: float
-    told: tuple[Notice, ...] = ()
-
-    @property
-    def notices(self) -> list[str]:
-        """The notices of `told` as sentences."""
-        return [each.sentence for each in self.told]
-
-    def to_frame(self) -> "pd.DataFrame":
-        """One row per score: probe, protocol, shots (a number or "all"), seed, metric, value.
-
-        The training samples of the smallest, the median and the largest class follow.
-        """
-        from unseen.runs.tables import SAMPLES, score_table
-
-        return score_table(self.scores)[["probe", "protocol", "shots", "seed", "metric", "value", *SAMPLES]]
-
-    def summary(self) -> "pd.DataFrame":
-        """Mean, standard deviation and 95% interval over seeds, one row per variant, shots and metric."""
-        from unseen.runs.tables import SAMPLES, score_table, summarise
-
-        table = summarise(score_table(self.scores))
-        return table[["probe", "protocol", "shots", "metric", "mean", "deviation", "low", "high", "seeds", *SAMPLES]]
+class ProbeResult(ArrayScores):
+    """The scores of a probe, with a plot and a table for notebooks."""
 
     def plot(self, metric: str | None = None) -> "Figure":
         """Plot the mean score against the number of training samples per class, one line per variant.

@@ -235,12 +235,12 @@ def shifts(
         >>> run = unseen.shifts(["timm:resnet50.a1_in1k"], sets="/data", only=["val", "imagenet-r"], out="run/")
         >>> run.scores()[["backbone", "domain", "value"]]
     """
-    from unseen.api.progress import bars
     from unseen.features.settings import extraction_settings
     from unseen.images.shift_sets.own import OwnSet
     from unseen.ontology.class_mapping import choose_mapping
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
+    from unseen.studies.progress_bars import bars
     from unseen.studies.shifts.plans import ModelPlan
     from unseen.studies.shifts.request import ShiftRequest, open_sets
     from unseen.studies.study import plan_study, run_study

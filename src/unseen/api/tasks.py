@@ -7,11 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from unseen.api.backbones import loaded_backbones, names_of
-from unseen.api.progress import bars
 from unseen.api.run import Run
 from unseen.errors import UserError
 from unseen.extras import naming_extras
+from unseen.studies.backbones import loaded_backbones, names_of
+from unseen.studies.progress_bars import bars
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone

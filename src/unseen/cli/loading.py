@@ -38,10 +38,10 @@ def load_backbones(
     """
     from dataclasses import replace
 
-    from unseen.api.backbones import loaded_backbones
     from unseen.backbones.backbone import Pool
     from unseen.backbones.load import default_label, load_backbone
     from unseen.images.transform import NORMALISATIONS
+    from unseen.studies.backbones import loaded_backbones
 
     if checkpoint is not None and len(names) > 1:
         raise UserError("--checkpoint is for a single backbone; for several, use --backbone timm:resnet50@FILE")

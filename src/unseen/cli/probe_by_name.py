@@ -33,8 +33,6 @@ def probe_by_name(
     """
     import numpy as np
 
-    from unseen.api.probing import probe_arrays
-    from unseen.api.progress import bars
     from unseen.exchange.export import as_told
     from unseen.features.features import align
     from unseen.features.readers import read_features
@@ -42,8 +40,10 @@ def probe_by_name(
     from unseen.runs.score import shots_name
     from unseen.runs.shots import parse_shots
     from unseen.runs.tables import write_table
+    from unseen.studies.array_probing import probe_arrays
     from unseen.studies.own_code import chosen_code
     from unseen.studies.own_features import features_title
+    from unseen.studies.progress_bars import bars
 
     settings = parse_shots(shots) if shots else None
     names, code = chosen_code([name], [], note)

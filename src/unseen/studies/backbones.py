@@ -1,4 +1,4 @@
-"""The `backbone` argument of the studies in Python: ids, or backbones loaded with `unseen.load_backbone`."""
+"""The backbones of a study: ids, or backbones loaded with `unseen.load_backbone`."""
 
 import logging
 from collections.abc import Sequence

@@ -6,8 +6,8 @@ import sys
 import pytest
 import rich.console
 
-from unseen.api.progress import Bars, bars
 from unseen.features.progress import Progress
+from unseen.studies.progress_bars import Bars, bars
 
 
 def use(watch: Bars) -> list[int]:
