@@ -7,10 +7,10 @@ from section_runs import DOMAINS, Key, extended_sections, like, named, published
 from unseen.papers import published
 from unseen.papers.concept_generalization import effective_generalization, published_accuracies
 from unseen.report.concepts.page import concept_page
-from unseen.report.concepts.published_parts import CATEGORY_COLOURS
 from unseen.report.concepts.sections.concept_by_concept import SHOWN
 from unseen.report.concepts.sections.effective import USUALLY_OFF
 from unseen.report.core.looks import YOURS, dressed
+from unseen.report.core.model_lines import CATEGORY_COLOURS
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits
 

@@ -1,13 +1,15 @@
-"""What the builders of sections share: where domains stand on an axis, and texts of points."""
+"""What the builders of sections share: where domains stand on an axis, and the run beside the published models."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
-from unseen.report.core.model import Series, Ticks
-from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.tables import percent_text
+from unseen.report.concepts.context import ConceptContext
+from unseen.report.core.model import Ticks
+from unseen.report.core.model_lines import SHOTS, domain_title
+from unseen.runs.comparability_words import with_protocol
+from unseen.runs.data import Domain, RunData
 
 MOST_SENTENCES = 20
 
@@ -36,53 +38,39 @@ def first_few(sentences: Sequence[str]) -> list[str]:
     return [*sentences[:MOST_SENTENCES], f"The figure and the table of all scores show {left:,} more."]
 
 
-def own_series(
-    table: pd.DataFrame,
-    backbones: Sequence[Backbone],
-    places: dict[str, float],
-    *,
-    column: str,
-    scale: float = 100,
-) -> list[Series]:
-    """A strong line for each backbone of the run.
-
-    Args:
-        table: rows of one probe, shots and metric, with the columns backbone, mean, deviation and `column`. Bars are
-            the interval over concepts where it has that (`with_concept_intervals`), otherwise the deviation over seeds.
-        places: value of `column` → where it is on the x axis; what is not among them is left out.
-        scale: what values are multiplied with: 100 for percent.
-    """
-    cells = dict[tuple[str, str], dict[str, Any]]()
-    for row in table.to_dict("records"):
-        cells.setdefault((row["backbone"], row[column]), row)
-    lines = []
-    for backbone in backbones:
-        known = [name for name in places if (backbone.name, name) in cells]
-        if not known:
-            continue
-        points = [_point(cells[backbone.name, name], scale) for name in known]
-        lines.append(
-            Series(
-                name=backbone.name,
-                x=[places[name] for name in known],
-                y=[mean for mean, *_ in points],
-                backbone=backbone.name,
-                strong=True,
-                low=[low for _, low, _, _ in points],
-                high=[high for _, _, high, _ in points],
-                hover=[f"{backbone.name}, {name}: {text}" for name, (*_, text) in zip(known, points, strict=True)],
-            )
-        )
-    return lines
+def comparable(context: ConceptContext) -> pd.DataFrame:
+    """The run's accuracies that are of the same data as the published ones (`RunData.comparisons`); maybe none."""
+    data, summary = context.data, context.summary
+    own = summary[(summary["metric"] == "top1") & (summary["probe"] == "logistic")]
+    same = [
+        pair in data.comparisons and data.comparisons[pair].allowed
+        for pair in zip(own["backbone"], own["domain"], strict=True)
+    ]
+    own = own[np.array(same, dtype=bool) & own["shots"].isin(SHOTS)]
+    return own if data.published == "cog-v2" else own.iloc[:0]
 
 
-def _point(row: Mapping[str, Any], scale: float) -> tuple[float, float | None, float | None, str]:
-    """Mean, the ends of its bar where it has one, and its text."""
-    mean, spread = scale * float(row["mean"]), scale * float(row["deviation"])
-    ends = (None, None) if pd.isna(spread) else (mean - spread, mean + spread)
-    if scale != 100:
-        return mean, *ends, f"{mean:.3f}"
-    if pd.isna(row.get("concept_low")):
-        return mean, *ends, percent_text(row["mean"], row["deviation"])
-    low, high = scale * float(row["concept_low"]), scale * float(row["concept_high"])
-    return mean, low, high, f"{mean:.1f} ({low:.1f} to {high:.1f})"
+def bars_text(own: pd.DataFrame) -> str:
+    """What the bars of a run's points are, in words."""
+    known = own["concept_low"].notna()
+    if not known.any():
+        return "the standard deviation over seeds"
+    found = "95% bootstrap intervals over concepts and seeds"
+    return (
+        found if known.all() else f"{found}, or the standard deviation over seeds if there are no results per concept"
+    )
+
+
+def neighbours(data: RunData, table: pd.DataFrame, mine: pd.DataFrame, domain: str) -> dict[str, str]:
+    """Backbone → between which published models it stands on a domain."""
+    others = table[table["domain"] == domain].sort_values("mean", ascending=False)
+    models, means = others["model"].tolist(), others["mean"].tolist()
+    own = mine[mine["domain"] == domain].drop_duplicates("backbone")
+    sentences = {}
+    for backbone, value in zip(own["backbone"], own["mean"].tolist(), strict=True):
+        above = sum(mean > value for mean in means)
+        parts = [f"below {models[above - 1]} ({100 * means[above - 1]:.1f})"] if above else []
+        parts += [f"above {models[above]} ({100 * means[above]:.1f})"] if above < len(models) else []
+        name = with_protocol(data, backbone)
+        sentences[backbone] = f"On {domain_title(domain)}, {name} has {100 * value:.1f}%: {' and '.join(parts)}."
+    return sentences

@@ -8,7 +8,7 @@ import pandas as pd
 
 from unseen.papers.concept_generalization import DOMAINS, LEVELS
 from unseen.papers.leaderboard import Entry, Leaderboard
-from unseen.report.concepts.published_parts import CATEGORY_COLOURS
+from unseen.report.core.model_lines import CATEGORY_COLOURS
 from unseen.runs.data import Backbone
 from unseen.words import signed
 

@@ -2,10 +2,10 @@
 
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.first_version import CLUSTERING, first_version, printed_note, printed_rows
-from unseen.report.concepts.published_parts import published_lines
-from unseen.report.concepts.section_parts import domain_ticks, own_series, title_of
+from unseen.report.concepts.section_parts import domain_ticks, title_of
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section
+from unseen.report.core.model_lines import own_series, published_lines
 
 
 def build(context: ConceptContext) -> Section | None:

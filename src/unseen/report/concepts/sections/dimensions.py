@@ -4,10 +4,9 @@ import pandas as pd
 
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.first_version import PCA, first_version, printed_note
-from unseen.report.concepts.published_parts import published_lines
-from unseen.report.concepts.section_parts import own_series
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section
+from unseen.report.core.model_lines import own_series, published_lines
 from unseen.runs.data import RunData
 
 

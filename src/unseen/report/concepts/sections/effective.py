@@ -7,10 +7,10 @@ from unseen.papers.concept_generalization import (
     published_accuracies,
 )
 from unseen.report.concepts.context import ConceptContext
-from unseen.report.concepts.published_parts import comparable, domain_title
-from unseen.report.concepts.section_parts import first_few
+from unseen.report.concepts.section_parts import comparable, first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
+from unseen.report.core.model_lines import domain_title
 from unseen.runs.comparability_words import with_protocol
 from unseen.words import signed
 

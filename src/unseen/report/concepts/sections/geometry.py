@@ -1,9 +1,10 @@
 """Alignment and uniformity of features (Fig. 10 of the first version of ImageNet-CoG)."""
 
 from unseen.report.concepts.context import ConceptContext
-from unseen.report.concepts.section_parts import domain_ticks, own_series
+from unseen.report.concepts.section_parts import domain_ticks
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
+from unseen.report.core.model_lines import own_series
 
 GEOMETRY = {"alignment": "Alignment (lower is closer)", "uniformity": "Uniformity (higher is more even)"}
 

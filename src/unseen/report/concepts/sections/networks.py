@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.first_version import first_version, printed_note, printed_rows
-from unseen.report.concepts.published_parts import published_lines
 from unseen.report.concepts.section_parts import by_domain, domain_ticks, title_of
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
+from unseen.report.core.model_lines import published_lines
 from unseen.runs.data import RunData
 from unseen.words import signed
 

@@ -3,10 +3,11 @@
 from unseen.probes.own import OWN
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.first_version import PCA
-from unseen.report.concepts.section_parts import by_domain, domain_ticks, own_series, title_of
+from unseen.report.concepts.section_parts import by_domain, domain_ticks, title_of
 from unseen.report.concepts.sections.networks import NETWORKS
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section
+from unseen.report.core.model_lines import own_series
 
 
 def build(context: ConceptContext) -> Section | None:

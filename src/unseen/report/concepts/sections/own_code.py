@@ -3,10 +3,11 @@
 from unseen.probes.own import OWN
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.rows import metric_title, shots_order
-from unseen.report.concepts.section_parts import domain_ticks, first_few, own_series
+from unseen.report.concepts.section_parts import domain_ticks, first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section
-from unseen.report.own_code import NOTE, code_table, own_metrics
+from unseen.report.core.model_lines import own_series
+from unseen.report.core.own_code import NOTE, code_table, own_metrics
 
 MOST_NAMED = 4
 """Backbones that a sentence names; the figure has all."""

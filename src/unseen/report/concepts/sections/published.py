@@ -1,17 +1,10 @@
 """Accuracy by level among the published models (Fig. 3 of ImageNet-CoG, Sariyildiz et al. 2021)."""
 
 from unseen.report.concepts.context import ConceptContext
-from unseen.report.concepts.published_parts import (
-    SHOTS,
-    bars_text,
-    comparable,
-    level_figures,
-    neighbours,
-    published_table,
-)
-from unseen.report.concepts.section_parts import domain_ticks, first_few
+from unseen.report.concepts.section_parts import bars_text, comparable, domain_ticks, first_few, neighbours
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
+from unseen.report.core.model_lines import SHOTS, level_figures, published_table
 from unseen.runs.comparability_words import comparison_notices, searched_with
 from unseen.runs.data import RunData
 

@@ -2,17 +2,10 @@
 
 from unseen.papers.concept_generalization import DOMAINS
 from unseen.report.concepts.context import ConceptContext
-from unseen.report.concepts.published_parts import (
-    SHOTS,
-    bars_text,
-    comparable,
-    few_shot_figures,
-    neighbours,
-    published_table,
-)
-from unseen.report.concepts.section_parts import first_few
+from unseen.report.concepts.section_parts import bars_text, comparable, first_few, neighbours
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
+from unseen.report.core.model_lines import SHOTS, few_shot_figures, published_table
 from unseen.runs.comparability_words import searched_with
 
 

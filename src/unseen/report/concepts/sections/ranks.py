@@ -5,10 +5,10 @@ import numpy as np
 from unseen.metrics.ranks import ranks_from_draws
 from unseen.papers.concept_generalization import DOMAINS, measured_accuracies, published_accuracies
 from unseen.report.concepts.context import ConceptContext
-from unseen.report.concepts.published_parts import comparable, domain_title
-from unseen.report.concepts.section_parts import first_few
+from unseen.report.concepts.section_parts import comparable, first_few
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
+from unseen.report.core.model_lines import domain_title
 from unseen.runs.comparability_words import comparison_notices, with_protocol
 
 

@@ -3,9 +3,9 @@
 from unseen.metrics.ranks import ranks_from_draws
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies
 from unseen.papers.leaderboard import Leaderboard
-from unseen.report.concepts.published_parts import SHOTS, few_shot_figures, published_table
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
+from unseen.report.core.model_lines import SHOTS, few_shot_figures, published_table
 from unseen.report.leaderboard.parts import own_backbones, own_scores
 from unseen.words import joined
 

@@ -2,9 +2,9 @@
 
 from unseen.papers.concept_generalization import DOMAINS
 from unseen.papers.leaderboard import REFERENCE, Leaderboard
-from unseen.report.concepts.published_parts import level_figures, published_table
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
+from unseen.report.core.model_lines import level_figures, published_table
 from unseen.report.leaderboard.parts import TITLES, own_backbones, own_scores
 
 

@@ -2,9 +2,9 @@
 
 from unseen.papers.concept_generalization import LEVELS
 from unseen.papers.leaderboard import Entry, Leaderboard
-from unseen.report.concepts.published_parts import CATEGORY_COLOURS
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.core.model_lines import CATEGORY_COLOURS
 from unseen.report.leaderboard.parts import TITLES, of_domain, percent, points, shown_domain
 
 DOMAINS = ("in1k", *LEVELS, "mean")
