@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from machine import describe, timed
 from unseen.features.patches import PatchFeatures
 from unseen.features.store import Shards
-from unseen.images.dense.dense_dataset import DenseDataset, OpenDenseDataset
+from unseen.images.dataset import Dataset
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.source import Entry
 from unseen.probes.by_name.patch_context import PatchContextJob
 from unseen.probes.by_name.patch_linear import PatchLinearJob
@@ -87,12 +88,10 @@ class Made:
         cells = (np.arange(grid) * 2 + 1) * COARSE // (2 * grid)
         return self.coarse[:, cells][:, :, cells].reshape(len(self.coarse), -1)
 
-    def opened(self, train: int, classes: int) -> OpenDenseDataset:
-        dataset = DenseDataset(
-            "made", "made", "classes", tuple(map(str, range(classes))), {}, (), "", "none", "none"
-        )  # fmt: skip
+    def opened(self, train: int, classes: int) -> OpenDataset:
+        dataset = Dataset("made", "made", classes, target="map", names=tuple(map(str, range(classes))))
         splits = ["train"] * train + ["test"] * (len(self.coarse) - train)
-        return OpenDenseDataset(dataset, self, Manifest(self.entries, splits), self)
+        return OpenDataset(dataset, self, Manifest(self.entries, splits), self)
 
 
 @lru_cache(maxsize=64)

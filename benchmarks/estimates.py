@@ -28,8 +28,8 @@ from unseen.features.extract import extract
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.speed import extraction_seconds, seconds_per_image
-from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import whole
+from unseen.images.registry import DATASETS
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
 from unseen.probes.finetuning.protocol import FinetuneProtocol

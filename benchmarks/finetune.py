@@ -28,9 +28,9 @@ from machine import describe, synchronise
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.cli.running import processes
-from unseen.images.datasets.open_dataset import OpenDataset, open_dataset
-from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset, open_dataset
+from unseen.images.registry import DATASETS
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.probes.finetuning.images import TaskImages, load_task_images
 from unseen.probes.finetuning.jobs import trial_jobs

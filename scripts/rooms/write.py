@@ -1,4 +1,4 @@
-"""A set of rendered rooms on disk, in the form that `unseen.images.dense.sets.rooms` documents and reads."""
+"""A set of rendered rooms on disk, in the form that `unseen.images.sets.rooms` documents and reads."""
 
 import json
 from collections import Counter
@@ -14,7 +14,7 @@ from rooms.catalogue import PACKAGE, Piece
 from rooms.layout import Room
 from rooms.render import View, focal_length
 from unseen.files import atomic_write
-from unseen.images.dense.sets.rooms import ANNOTATIONS, FURNITURE
+from unseen.images.sets.rooms import ANNOTATIONS, FURNITURE
 
 LEAST_SHARE = 1e-3
 """Of an image's pixels that a piece needs to get a box."""

@@ -128,10 +128,10 @@ def test_what_fails_does_not_stop_the_others(
 
     from PIL import Image
 
-    from unseen.images.datasets import registry
-    from unseen.images.datasets.dataset import Layout
-    from unseen.images.datasets.digits import DATASET
-    from unseen.images.datasets.folders import class_folders
+    from unseen.images import registry
+    from unseen.images.dataset import Layout
+    from unseen.images.formats.class_folders import class_folders
+    from unseen.images.sets.digits import DATASET
 
     for label in ("a", "b"):
         (tmp_path / "images/pictures" / label).mkdir(parents=True)

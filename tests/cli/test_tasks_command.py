@@ -14,9 +14,9 @@ import torch
 from PIL import Image
 
 from unseen.images.arrays import array_images
-from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset
+from unseen.images.registry import DATASETS
 from unseen.probes.many_shot import ERICSSON_2021, PROTOCOLS
 from unseen.runs.means import Means
 from unseen.studies.tasks import opened, request

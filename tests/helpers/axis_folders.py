@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from unseen.backbones.backbone import Spec
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS
 from unseen.images.transform import Transform
 from unseen.probes.by_name.centroids import FewShotJob
 from unseen.probes.by_name.linear import ManyShotJob

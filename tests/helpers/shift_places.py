@@ -14,9 +14,9 @@ from PIL import Image
 
 from unseen.features.progress import Progress
 from unseen.features.settings import Settings
-from unseen.images.shift_sets.labels import imagenet_classes
-from unseen.images.shift_sets.registry import get_sets
-from unseen.images.shift_sets.shift_set import OpenSet, open_set
+from unseen.images.formats.named_folders import imagenet_classes
+from unseen.images.open_dataset import OpenDataset, open_dataset
+from unseen.images.test_sets import get_sets
 from unseen.runs.record import read_results
 from unseen.studies.shifts.plans import ModelPlan
 from unseen.studies.shifts.request import ShiftRequest
@@ -61,8 +61,8 @@ def make_sets(root: Path) -> Path:
     return root
 
 
-def opened(root: Path, *names: str) -> list[OpenSet]:
-    return [open_set(found, root, partial=True) for found in get_sets(names)]
+def opened(root: Path, *names: str) -> list[OpenDataset]:
+    return [open_dataset(found, root, partial=True) for found in get_sets(names)]
 
 
 def table(folder: Path) -> list[dict[str, str]]:
@@ -112,7 +112,7 @@ class StopAt(Telling):
 
 def evaluate(
     plans: Sequence[ModelPlan],
-    sets: Sequence[OpenSet],
+    sets: Sequence[OpenDataset],
     folder: Path,
     settings: Settings = SETTINGS,
     *,

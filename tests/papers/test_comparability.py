@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS, task_sets
 from unseen.papers.comparability import ScoredData, compare, published_dataset, published_domain
 
 L5 = {"train": 1_141_662 - 50_000, "test": 50_000}
@@ -55,7 +55,7 @@ def test_only_the_papers_domains_have_published_numbers() -> None:
     assert published_domain("cog-v1", "l1") != published_domain("cog-v2", "l1")
 
 
-@pytest.mark.parametrize("name", DATASETS)
+@pytest.mark.parametrize("name", task_sets())
 def test_a_complete_copy_is_the_data_set(name: str) -> None:
     dataset = DATASETS[name]
     whole = ScoredData("mine", name, "ericsson-2021", dataset.classes, dataset.counts, "given")

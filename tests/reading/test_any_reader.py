@@ -129,14 +129,14 @@ def checkpoint(folder: Path) -> Made:
 
 def matlab(folder: Path) -> Made:
     scipy_io = pytest.importorskip("scipy.io")
-    from unseen.images.datasets.matlab import read_mat, whole_numbers
+    from unseen.images.formats.matlab import read_mat, whole_numbers
 
     scipy_io.savemat(folder / "a.mat", {"ids": np.arange(5), "names": np.array(["x", "yz"], dtype=object)})
     return folder / "a.mat", lambda: whole_numbers(read_mat(folder / "a.mat").get("ids"))
 
 
 def idx(folder: Path, suffix: str) -> Made:
-    from unseen.images.datasets.idx import idx_shape, read_idx
+    from unseen.images.formats.idx import idx_shape, read_idx
 
     content = b"\0\0\x08\x01\0\0\0\x05" + bytes(range(5))
     path = folder / f"a{suffix}"
@@ -187,7 +187,7 @@ def labels(folder: Path) -> Made:
 
 
 def coco(folder: Path) -> Made:
-    from unseen.images.dense.coco import read_coco
+    from unseen.images.formats.coco import read_coco
 
     record = {
         "images": [{"id": 1, "file_name": "a.jpg"}],
@@ -222,7 +222,7 @@ def results(folder: Path) -> Made:
 
 
 def voc(folder: Path) -> Made:
-    from unseen.images.dense.sets.voc import read_objects
+    from unseen.images.sets.voc import read_objects
 
     box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>5</xmax><ymax>6</ymax></bndbox>"
     path = text(folder / "a.xml", f"<annotation><object><name>cat</name>{box}</object></annotation>")
@@ -275,7 +275,7 @@ def vectors(folder: Path, suffix: str) -> Made:
 def picture(folder: Path) -> Made:
     from PIL import Image
 
-    from unseen.images.dense.map_files import read_colours
+    from unseen.images.formats.map_files import read_colours
 
     Image.fromarray(PICTURE).save(folder / "a.png")
     return folder / "a.png", lambda: read_colours(folder / "a.png")

@@ -17,10 +17,10 @@ from rooms.models import load_piece, parse_obj
 from rooms.render import axes, ray_directions, render
 from rooms.write import boxes_of, write_attribution, write_boxes, write_view
 from unseen.errors import UserError
-from unseen.images.dense.dense_dataset import open_dense_dataset
 from unseen.images.dense.labels import IGNORED, Objects
-from unseen.images.dense.sets import get_dense_dataset
-from unseen.images.dense.sets.rooms import CLASSES, FURNITURE
+from unseen.images.open_dataset import open_dataset
+from unseen.images.registry import get_dataset
+from unseen.images.sets.rooms import CLASSES, FURNITURE
 
 Floats = NDArray[np.floating]
 SIZE = 20
@@ -226,7 +226,7 @@ def test_what_is_written_is_what_is_read(table: Piece, tmp_path: Path) -> None:
         write_view(folder, f"{split}/0000.png", view)
         write_boxes(folder, split, SIZE, [(f"{split}/0000.png", room, boxes_of(room, view.things))])
     write_attribution(folder, {"train": [table], "test": [table]})
-    opened = {kind: open_dense_dataset(get_dense_dataset(f"rooms-{kind}"), tmp_path)
+    opened = {kind: open_dataset(get_dataset(f"rooms-{kind}", dense=True), tmp_path)
               for kind in ("classes", "boxes", "normals", "depth")}  # fmt: skip
     assert np.array_equal(opened["classes"].labels(1), view.classes)
     assert np.abs(opened["depth"].labels(0) - view.depth).max() <= 0.00051
@@ -238,7 +238,7 @@ def test_what_is_written_is_what_is_read(table: Piece, tmp_path: Path) -> None:
     assert isinstance(boxes, Objects)
     rows, columns = np.nonzero(view.things == 0)
     assert boxes.boxes.tolist() == [[columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]]
-    assert opened["boxes"].dataset.classes[boxes.classes[0]] == "table"
+    assert opened["boxes"].classes[boxes.classes[0]] == "table"
     assert np.array_equal(np.array(Image.open(folder / "images/train/0000.png")), view.image)
     assert json.loads((folder / "boxes/train.json").read_text())["images"][0]["focal_length"] == SIZE / 2
     assert "| Made#box | Wooden table | table | Somebody |" in (folder / "ATTRIBUTION.md").read_text()

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from unseen.features.features import Features
     from unseen.features.patches import PatchFeatures
     from unseen.features.settings import Decode, Precision
-    from unseen.images.datasets.open_dataset import OpenDataset
-    from unseen.images.dense.dense_dataset import OpenDenseDataset
+    from unseen.images.open_dataset import OpenDataset
 
 
 @naming_extras()
@@ -71,28 +70,6 @@ def load_backbone(
     )
 
 
-@overload
-def open_dataset(
-    name: "str | PathLike[str]",
-    root: str | PathLike[str] | None = None,
-    *,
-    dense: Literal[False] = False,
-    seed: int = 0,
-    partial: bool = False,
-) -> "OpenDataset": ...
-
-
-@overload
-def open_dataset(
-    name: "str | PathLike[str]",
-    root: str | PathLike[str] | None = None,
-    *,
-    dense: Literal[True],
-    seed: int = 0,
-    partial: bool = False,
-) -> "OpenDenseDataset": ...
-
-
 @naming_extras()
 def open_dataset(
     name: "str | PathLike[str]",
@@ -101,7 +78,7 @@ def open_dataset(
     dense: bool = False,
     seed: int = 0,
     partial: bool = False,
-) -> "OpenDataset | OpenDenseDataset":
+) -> "OpenDataset":
     """Open a data set of the task study: its images and their training, validation and test splits.
 
     Args:
@@ -121,13 +98,11 @@ def open_dataset(
         >>> mine = unseen.open_dataset("birds.toml")
     """
     from unseen.errors import UserError
-    from unseen.images.datasets.open_dataset import open_dataset as find
-    from unseen.images.datasets.registry import get_dataset
-    from unseen.images.dense.dense_dataset import open_dense_dataset
-    from unseen.images.dense.sets import get_dense_dataset
+    from unseen.images.open_dataset import open_dataset as find
     from unseen.images.own.dense import open_own_dense
     from unseen.images.own.description import describe, is_own
     from unseen.images.own.survey import open_own_dataset
+    from unseen.images.registry import get_dataset
 
     place = None if root is None else Path(root)
     if is_own(name):
@@ -135,15 +110,13 @@ def open_dataset(
             raise UserError(f"{name}: root and partial apply to data sets given by name; leave them out for your own")
         own = describe(Path(name))
         return open_own_dense(own) if dense else open_own_dataset(own, seed=seed)
-    if dense:
-        return open_dense_dataset(get_dense_dataset(str(name)), place, partial=partial)
-    return find(get_dataset(str(name)), place, seed=seed, partial=partial)
+    return find(get_dataset(str(name), dense=dense), place, seed=seed, partial=partial)
 
 
 @overload
 def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an int
     net: "Backbone | str",
-    data: "OpenDataset | OpenDenseDataset | str | PathLike[str]",
+    data: "OpenDataset | str | PathLike[str]",
     out: str | PathLike[str],
     *,
     patches: Literal[False] = False,
@@ -166,7 +139,7 @@ def extract(  # type: ignore[overload-overlap]  # False is a bool, and a bool an
 @overload
 def extract(
     net: "Backbone | str",
-    data: "OpenDataset | OpenDenseDataset | str | PathLike[str]",
+    data: "OpenDataset | str | PathLike[str]",
     out: str | PathLike[str],
     *,
     patches: bool | int,
@@ -189,7 +162,7 @@ def extract(
 @naming_extras()
 def extract(
     net: "Backbone | str",
-    data: "OpenDataset | OpenDenseDataset | str | PathLike[str]",
+    data: "OpenDataset | str | PathLike[str]",
     out: str | PathLike[str],
     *,
     patches: bool | int = False,
@@ -247,9 +220,8 @@ def extract(
     from unseen.features.patches import patch_settings, read_patches
     from unseen.features.settings import extraction_settings
     from unseen.features.store import MANIFEST, read_store
-    from unseen.images.datasets.open_dataset import OpenDataset
-    from unseen.images.dense.dense_dataset import OpenDenseDataset
     from unseen.images.manifest import whole
+    from unseen.images.open_dataset import OpenDataset
     from unseen.images.open_source import open_images
     from unseen.runs.extraction import Pass, extract_passes
     from unseen.runs.machine import chosen_means
@@ -264,7 +236,7 @@ def extract(
     backbone = with_patches(backbone, patches) if patches else backbone
     spatial = isinstance(backbone.spec, PatchSpec)
     settings = patch_settings(settings, [backbone]) if spatial else settings
-    opened = data if isinstance(data, OpenDataset | OpenDenseDataset) else _own_data(Path(data))
+    opened = data if isinstance(data, OpenDataset) else _own_data(Path(data))
     if isinstance(opened, Path):
         source = open_images(opened)
         manifest, name = whole(source, "all"), opened.name

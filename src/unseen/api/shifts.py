@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.features.settings import Precision
-    from unseen.images.shift_sets.own import OwnSet
+    from unseen.images.own.test_set import OwnSet
     from unseen.metrics.robustness import Method
     from unseen.report.core.model import Figure
     from unseen.studies.shifts.plans import ModelPlan
@@ -206,7 +206,7 @@ def shifts(
         sets: folder that contains the published test sets.
         test_sets: test sets of your own: a folder with one folder per class, a CSV or Parquet file of images and
             labels, a folder written by `unseen shifts captions`, a TOML file, or an
-            `unseen.images.shift_sets.own.OwnSet`.
+            `unseen.images.own.test_set.OwnSet`.
         only: names of test sets in `sets`, or patterns such as "imagenet-c.*"; by default all that exist.
         classes: classes to score on: "own" for those of each test set, "shared" for those of all test sets, names of
             test sets, or lists of classes by name or file.
@@ -236,7 +236,7 @@ def shifts(
         >>> run.scores()[["backbone", "domain", "value"]]
     """
     from unseen.features.settings import extraction_settings
-    from unseen.images.shift_sets.own import OwnSet
+    from unseen.images.own.test_set import OwnSet
     from unseen.ontology.class_mapping import choose_mapping
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part

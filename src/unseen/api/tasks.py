@@ -16,15 +16,14 @@ from unseen.studies.progress_bars import bars
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Decode, Precision, Settings
-    from unseen.images.datasets.open_dataset import OpenDataset
-    from unseen.images.dense.dense_dataset import OpenDenseDataset
+    from unseen.images.open_dataset import OpenDataset
     from unseen.studies.own_code import AskedProbe, OwnCode
     from unseen.studies.study import Plan, Request
     from unseen.studies.tasks.dense_opened import AskedDense
     from unseen.studies.tasks.opened import Asked
     from unseen.studies.tasks.request import TaskRequest
 
-    AskedFor = str | PathLike[str] | OpenDataset | OpenDenseDataset
+    AskedFor = str | PathLike[str] | OpenDataset
 
 BATCH, TRIALS = 128, 40
 USES = {
@@ -221,21 +220,20 @@ def _requested_sets(
     datasets: "AskedFor | Sequence[AskedFor] | None", *, dense: bool
 ) -> "tuple[list[Asked], list[AskedDense]]":
     """The requested data sets: those with classes, and those with boxes or maps."""
-    from unseen.images.datasets.open_dataset import OpenDataset
-    from unseen.images.dense.dense_dataset import OpenDenseDataset
+    from unseen.images.open_dataset import OpenDataset
     from unseen.studies.tasks.dense_opened import asked_dense
     from unseen.studies.tasks.opened import asked_datasets
 
-    one = isinstance(datasets, str | PathLike | OpenDataset | OpenDenseDataset)
+    one = isinstance(datasets, str | PathLike | OpenDataset)
     requested = cast("Sequence[AskedFor]", [datasets] if one else datasets or ())
     if dense:
-        with_maps = [each for each in requested if not isinstance(each, OpenDataset)]
+        with_maps = [each for each in requested if not isinstance(each, OpenDataset) or each.dataset.dense]
         if len(with_maps) < len(requested):
             raise UserError(
                 "a data set with classes was given, but dense tasks need boxes or maps; leave out dense=True"
             )
         return [], asked_dense(with_maps)
-    with_classes = [each for each in requested if not isinstance(each, OpenDenseDataset)]
+    with_classes = [each for each in requested if not isinstance(each, OpenDataset) or not each.dataset.dense]
     if len(with_classes) < len(requested):
         raise UserError("a data set with boxes or maps was given; use dense=True")
     return asked_datasets(with_classes), []

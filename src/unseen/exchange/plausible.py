@@ -10,7 +10,7 @@ from functools import cache
 from unseen.exchange.read import scored_data
 from unseen.exchange.record import ResultRecord, ScoreFacts
 from unseen.exchange.stated_settings import named_settings, stated_settings
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import task_sets
 from unseen.metrics.catalogue import METRICS
 from unseen.papers import published
 from unseen.papers.comparability import (
@@ -79,7 +79,7 @@ def verdict(record: ResultRecord) -> tuple[str, Comparability] | None:
     data = record.data
     if record.study == "concepts" and (domain := published_domain(data.published, data.name)):
         return COG, _compared(record, domain)
-    dataset = DATASETS.get(data.name)
+    dataset = task_sets().get(data.name)
     if record.study == "tasks" and record.protocol not in _DENSE and dataset and dataset.in_paper:
         return ERICSSON, _compared(record, published_dataset(dataset))
     return None

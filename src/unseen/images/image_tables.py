@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 
 from unseen.errors import UserError
 from unseen.images.chosen import choose_images
-from unseen.images.datasets.listing import ALL, Listing, Row, files_listing
 from unseen.images.list_file import LABEL_COLUMNS, list_rows
+from unseen.images.rows import ALL, Listing, Row, files_listing
 from unseen.images.source import ImageSource
 from unseen.images.tars.archive import is_image
 from unseen.images.tars.webdataset import RANGE, webdataset_images

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from unseen.images.datasets.dataset import Dataset
-    from unseen.images.dense.dense_dataset import DenseDataset
+    from unseen.images.dataset import Dataset
 
 Draw = Literal["ours", "given", "unknown"]
 """Who chose the images: we drew them, existing lists name them, or the features do not record it."""
@@ -142,12 +141,12 @@ def published_dataset(dataset: "Dataset") -> PublishedData:
     return PublishedData(ERICSSON_PROTOCOLS, dataset.classes, (learned, Part("test", ("test",), counts["test"])))
 
 
-def published_maps(protocol: str, dataset: "DenseDataset") -> PublishedData:
+def published_maps(protocol: str, dataset: "Dataset") -> PublishedData:
     """The data of Ericsson et al.'s numbers on a data set with boxes or maps: a complete copy."""
     train, test = (
         Part(word, (split,), dataset.counts[split]) for split, word in (("train", "training"), ("test", "test"))
     )
-    return PublishedData((protocol,), len(dataset.classes), (train, test))
+    return PublishedData((protocol,), dataset.classes, (train, test))
 
 
 def compare(scored: ScoredData | None, published: PublishedData | None) -> Comparability:

@@ -15,7 +15,7 @@ from unseen.cli.ls.commands import shift_sets
 from unseen.cli.shifts import models as shift_models
 from unseen.cli.shifts.captions import captions
 from unseen.errors import UserError, naming_options
-from unseen.images.shift_sets.registry import SHIFT_SETS
+from unseen.images.registry import DATASETS
 from unseen.studies.study import Plan
 
 PLAN = Plan("t", [], 0, 0)
@@ -66,7 +66,7 @@ def test_evaluate_refuses(sets: Path, tmp_path: Path) -> None:
     common = ("--sets", sets, "--out", tmp_path / "out", "--device", "cpu")
     assert "no model was given" in refused("evaluate", *common)
     assert "is given twice" in refused("evaluate", *common, "--backbone", "timm:a", "--backbone", "timm:a")
-    assert "where a complete copy has 50,000" in refused("evaluate", *common, "--backbone", "timm:test_vit")
+    assert "50,000 are expected" in refused("evaluate", *common, "--backbone", "timm:test_vit")
     said = refused("evaluate", *common, "--backbone", "timm:test_vit", "--only", "imagenet-q")
     assert "no test set 'imagenet-q'; did you mean" in said
     (tmp_path / "empty").mkdir()
@@ -144,8 +144,8 @@ def test_own_test_sets(sets: Path, tmp_path: Path) -> None:
 
 def test_sets(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy is complete only with all images of all classes."""
-    small = replace(SHIFT_SETS["val"], images=3, classes=3)
-    monkeypatch.setitem(SHIFT_SETS, "val", small)
+    small = replace(DATASETS["val"], counts={"test": 3}, classes=3)
+    monkeypatch.setitem(DATASETS, "val", small)
     (sets / "objectnet-1.0").mkdir()  # without its mappings
     result = CliRunner().invoke(app, ["sets", str(sets), "--json"], catch_exceptions=False)
     found = {row["test set"]: (row["found"], row["images here"], row["images"]) for row in json.loads(result.stdout)}
@@ -153,7 +153,7 @@ def test_sets(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["imagenet-r"] == ("!", "3", "30,000")
     assert found["objectnet"] == ("!", "0", "18,574")
     assert found["imagenet-a"] == ("–", "0", "7,500")
-    assert "imagenet-r: 3 images of 3 classes, where a complete copy has 30,000 of 200" in result.stderr
+    assert "3 test images where 30,000 are expected" in result.stderr
     assert "has no images" in result.stderr
     assert "imagenet-c.fog.3_on-disk" in run("sets", "--all")
     assert "no such folder" in refused("sets", sets / "nowhere")

@@ -11,9 +11,9 @@ from PIL import ExifTags, Image, ImageDraw, ImageOps
 
 from unseen.errors import UserError
 from unseen.images.decode import decode, image_size, orientation
-from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Objects
 from unseen.images.dense.turned import turned_labels
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe
 from unseen.images.transform import Transform
@@ -73,7 +73,7 @@ def test_boxes_turn_as_drawn_ones_do(turn: int) -> None:
         assert np.array_equal(np.array(again), expected)
 
 
-def two_masks(root: Path, turn: int, suffix: str = ".png", *, turned: bool = False) -> OpenDenseDataset:
+def two_masks(root: Path, turn: int, suffix: str = ".png", *, turned: bool = False) -> OpenDataset:
     """Images that are bright where their masks are 1, with an EXIF orientation; masks may be of the turned image."""
     exif = Image.Exif()
     exif[ExifTags.Base.Orientation] = turn

@@ -11,8 +11,8 @@ from own_trees import CLASSES, bird_rows, write_birds, write_toml
 from picture_files import jpeg, tar_of
 
 from unseen.errors import UserError
-from unseen.images.datasets.limit import limited
-from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.limit import limited
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.description import describe, describe_all, is_own
 from unseen.images.own.survey import open_own_dataset, survey_dataset
 

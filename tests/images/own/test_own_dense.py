@@ -14,10 +14,10 @@ from own_trees import write_toml
 import unseen
 from unseen.cli.ls.own_dataset import show_own_dataset
 from unseen.errors import UserError
-from unseen.images.dense.coco import read_coco
-from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.images.dense.labels import Objects
+from unseen.images.formats.coco import read_coco
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.dense import label_counts, open_own_dense, unusable_labels
 from unseen.images.own.description import describe
 from unseen.studies.tasks.dense_opened import asked_dense
@@ -30,7 +30,7 @@ COCO: dict[str, Any] = {
 }
 
 
-def opened(place: Path) -> OpenDenseDataset:
+def opened(place: Path) -> OpenDataset:
     return open_own_dense(describe(place))
 
 
@@ -53,7 +53,7 @@ def mask_folder(root: Path, images: str = "images", masks: str = "masks") -> Pat
 
 def test_coco_boxes(tmp_path: Path) -> None:
     found = opened(coco_folder(tmp_path / "cups"))
-    assert (found.dataset.name, found.dataset.kind, found.dataset.classes) == ("cups", "boxes", ("cup", "fork"))
+    assert (found.dataset.name, found.dataset.kind, found.classes) == ("cups", "boxes", ("cup", "fork"))
     assert len(found.labels(0)) == 0
     objects = found.labels(1)
     assert isinstance(objects, Objects)
@@ -249,7 +249,7 @@ def test_a_file_says_where_masks_are(tmp_path: Path) -> None:
     mask_folder(tmp_path / "deep", "photos", "maps")
     head = 'name = "yards"\ntitle = "Yards"\ntask = "segmentation"\nlicence = "CC0"\n'
     found = opened(write_toml(tmp_path / "deep", f'{head}classes = ["no", "yes"]\n{TABLES}'))
-    assert (found.dataset.title, found.dataset.licence, found.dataset.classes) == ("Yards", "CC0", ("no", "yes"))
+    assert (found.dataset.title, found.dataset.licence, found.classes) == ("Yards", "CC0", ("no", "yes"))
     assert found.manifest.entries[1].id == "test/x.jpg"
     assert (np.asarray(found.labels(1)) == 1).all()
     class_map(tmp_path / "deep/maps/train/x.png", np.ones((30, 40), dtype=np.uint8))

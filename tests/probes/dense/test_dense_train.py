@@ -15,11 +15,11 @@ from torch import Tensor, nn
 
 from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
-from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
 from unseen.images.dense.labels import Objects
-from unseen.images.dense.sets import get_dense_dataset
+from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe
+from unseen.images.registry import get_dataset
 from unseen.images.transform import Transform
 from unseen.probes.dense import train
 from unseen.probes.dense.batches import TrainingImages, ahead, box_batches, map_batches
@@ -35,7 +35,7 @@ TINY = replace(SEGMENTATION, name="tiny", steps=6, sides=(32, 48), tested=(48,),
 
 
 @pytest.fixture(scope="module")
-def squares(tmp_path_factory: pytest.TempPathFactory) -> OpenDenseDataset:
+def squares(tmp_path_factory: pytest.TempPathFactory) -> OpenDataset:
     """Bright squares on dark ground, marked by their masks."""
     root, rng = tmp_path_factory.mktemp("squares"), np.random.default_rng(0)
     for split in ("train", "test"):
@@ -53,7 +53,7 @@ def squares(tmp_path_factory: pytest.TempPathFactory) -> OpenDenseDataset:
 
 
 def trained(
-    data: OpenDenseDataset,
+    data: OpenDataset,
     protocol: DenseProtocol,
     checkpoint: Path | None = None,
     *,
@@ -80,7 +80,7 @@ def trained(
 
 @pytest.mark.parametrize("name", ["timm:resnet10t", "timm:test_vit"])
 def test_a_killed_training_ends_with_the_same_weights(
-    name: str, squares: OpenDenseDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, squares: OpenDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(train, "SAVE_SECONDS", 0.0)
     whole, expected = trained(squares, TINY, name=name)
@@ -94,7 +94,7 @@ def test_a_killed_training_ends_with_the_same_weights(
         trained(squares, replace(TINY, rate=0.02), tmp_path / "c.pt", name=name)
 
 
-def test_a_few_images_are_learned_by_heart(squares: OpenDenseDataset) -> None:
+def test_a_few_images_are_learned_by_heart(squares: OpenDataset) -> None:
     protocol = replace(TINY, steps=40, sides=(64,), tested=(64,), rate=0.05)
     model, found = trained(squares, protocol)
     assert found.finished
@@ -102,7 +102,7 @@ def test_a_few_images_are_learned_by_heart(squares: OpenDenseDataset) -> None:
     codes = ClassCodes(2)
     scorer = MapScorer(codes)
     for number in squares.numbers("train"):
-        pixels = np.array(Image.open(Path(squares.reader.place(number).replace("masks", "images"))))
+        pixels = np.array(Image.open(Path(squares.place(number).replace("masks", "images"))))
         probabilities = predicted_map(model, pixels, Transform(size=64, resize=64), protocol, CPU)
         labels = squares.labels(number)
         assert not isinstance(labels, Objects)
@@ -187,7 +187,7 @@ def test_a_map_that_is_not_finite_is_no_prediction() -> None:
         predicted_map(model, pixels, transform, TINY, CPU)
 
 
-def test_batches_depend_on_seed_and_step_alone(squares: OpenDenseDataset) -> None:
+def test_batches_depend_on_seed_and_step_alone(squares: OpenDataset) -> None:
     images = TrainingImages(squares, squares.numbers("train"), Transform(size=64, resize=64), TINY)
     first = list(map_batches(images, ClassCodes(2), 0))
     later = list(map_batches(images, ClassCodes(2), 4))
@@ -224,7 +224,7 @@ def test_weight_decay_is_of_what_the_protocol_says(decayed: Any, expected: set[s
     assert {name.removesuffix(".weight") for name, each in model.named_parameters() if id(each) in found} == expected
 
 
-def test_labels_stay_on_their_objects_when_images_are_scaled_and_mirrored(squares: OpenDenseDataset) -> None:
+def test_labels_stay_on_their_objects_when_images_are_scaled_and_mirrored(squares: OpenDataset) -> None:
     protocol = replace(TINY, sides=(48, 53, 90), longest=100, stride=1)
     plain = Transform(size=64, resize=64, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))
     images = TrainingImages(squares, squares.numbers("train"), plain, protocol)
@@ -232,7 +232,7 @@ def test_labels_stay_on_their_objects_when_images_are_scaled_and_mirrored(square
         bright = (batch.mean(dim=1) > 0.5).long()
         differ = (bright != codes) & (codes >= 0)
         assert differ.float().mean() < 0.03  # the outlines of squares, which are blurred by scaling
-    scenes = open_dense_dataset(get_dense_dataset("scenes-seen-boxes"), None)
+    scenes = open_dataset(get_dataset("scenes-seen-boxes", dense=True), None)
     images = TrainingImages(scenes, scenes.numbers("train"), plain, replace(DETECTION_FROZEN, steps=6))
     for pictures, targets in box_batches(images, lambda objects: {"boxes": torch.from_numpy(objects.boxes)}, 0):
         for picture, target in zip(pictures, targets, strict=True):

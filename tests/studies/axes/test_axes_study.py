@@ -16,7 +16,7 @@ from task_scores import task_score as one_score
 from unseen.backbones.backbone import Spec
 from unseen.errors import UserError
 from unseen.features.store import write_store
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS
 from unseen.images.transform import Transform
 from unseen.papers import published
 from unseen.papers.comparability import ScoredData

@@ -11,7 +11,7 @@ from tiny_training import HUES, hues, tiny_clip
 
 from unseen.backbones.wise_ft import write_interpolations
 from unseen.errors import UserError
-from unseen.images.shift_sets.own import open_own
+from unseen.images.own.test_set import open_own
 from unseen.studies.shifts.finetune import RATES, STEPS, FinetuneRequest, finetune_zero_shot
 from unseen.studies.shifts.plans import ModelPlan, load_model, read_plans
 from unseen.studies.shifts.request import ShiftRequest

@@ -14,7 +14,7 @@ from PIL import Image
 from shift_places import CATS, DOGS, PLAN, SYNSETS, Telling, evaluate, make_sets, opened, table
 
 from unseen.errors import UserError
-from unseen.images.shift_sets.labels import CIFAR_10, imagenet_classes
+from unseen.images.formats.named_folders import CIFAR_10, imagenet_classes
 from unseen.metrics.class_subset import subset_guesses
 from unseen.ontology.class_mapping import imagenet_to_cifar10
 from unseen.studies.shifts.columns import table_columns

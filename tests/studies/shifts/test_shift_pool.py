@@ -11,7 +11,7 @@ from shift_places import SETTINGS
 from tiny_training import HUES, NETWORK, SIZE, captions, hues, tiny_clip
 
 from unseen.errors import UserError
-from unseen.images.shift_sets.own import OwnSet, open_own
+from unseen.images.own.test_set import OwnSet, open_own
 from unseen.probes.finetuning.protocol import AdamWProtocol, FinetuneProtocol
 from unseen.runs.means import Means
 from unseen.runs.results import read_all

@@ -14,12 +14,12 @@ from unseen.backbones.load import load_backbone
 from unseen.errors import OtherPartsError, UserError
 from unseen.features.patches import read_patches
 from unseen.features.settings import Settings
-from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
 from unseen.images.dense.label_survey import survey_labels
-from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe
+from unseen.images.registry import get_dataset
 from unseen.probes.patches.job import PatchSize
 from unseen.probes.patches.linear import PatchLinearProtocol
 from unseen.runs.data import RunData
@@ -35,9 +35,9 @@ from unseen.studies.tasks.dense_page import dense_tasks
 QUICK = PatchLinearProtocol(rates=(3e-3,), decays=(0.0,), epochs=1, batch=2048, least_steps=10)
 
 
-def some_scenes(name: str) -> OpenDenseDataset:
+def some_scenes(name: str) -> OpenDataset:
     """8 training and 4 test scenes."""
-    whole = open_dense_dataset(get_dense_dataset(name), None)
+    whole = open_dataset(get_dataset(name, dense=True), None)
     splits = [
         split if number < 8 or 100 <= number < 104 else "unused" for number, split in enumerate(whole.manifest.splits)
     ]
@@ -185,7 +185,7 @@ def test_labels_turn_with_their_images_and_are_then_another_job(tmp_path: Path) 
                     pixels, labels = np.rot90(pixels), np.rot90(labels)
                 Image.fromarray(np.ascontiguousarray(pixels)).save(folder / f"images/{split}/{number}.png", exif=exif)
                 Image.fromarray(np.ascontiguousarray(labels)).save(folder / f"masks/{split}/{number}.png")
-        (folder / "classes.txt").write_text("\n".join(scenes.dataset.classes))
+        (folder / "classes.txt").write_text("\n".join(scenes.classes))
     net = load_backbone("demo:supervised", size=56, patches=True)
 
     def asked(turn: int, *, exif: bool) -> DenseRequest:

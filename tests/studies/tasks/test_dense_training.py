@@ -10,10 +10,10 @@ import torch
 
 from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
-from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
 from unseen.images.dense.labels import Objects
-from unseen.images.dense.sets import get_dense_dataset
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset, open_dataset
+from unseen.images.registry import get_dataset
 from unseen.probes.dense import train, work
 from unseen.probes.dense.finite import NotFiniteError
 from unseen.probes.dense.protocols import DETECTION_FROZEN, DenseProtocol, shortened
@@ -24,9 +24,9 @@ from unseen.studies.tasks.dense_training import DenseTrainingRequest
 from unseen.studies.tasks.results import task_page
 
 
-def scenes(name: str) -> OpenDenseDataset:
+def scenes(name: str) -> OpenDataset:
     """4 training and 2 test scenes."""
-    whole = open_dense_dataset(get_dense_dataset(name), None)
+    whole = open_dataset(get_dataset(name, dense=True), None)
     splits = [
         split if number < 4 or 100 <= number < 102 else "unused" for number, split in enumerate(whole.manifest.splits)
     ]
@@ -135,6 +135,6 @@ def test_a_data_set_that_cannot_be_scored_is_refused_before_training(tmp_path: P
 
 def test_depths_have_no_such_protocol() -> None:
     asked = request("scenes-seen")
-    depths = replace(asked.datasets[0], dataset=replace(asked.datasets[0].dataset, kind="depth"))
+    depths = replace(asked.datasets[0], dataset=replace(asked.datasets[0].dataset, target="depth"))
     with pytest.raises(UserError, match="depth"):
         _ = replace(asked, datasets=[depths]).protocols

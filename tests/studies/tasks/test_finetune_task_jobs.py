@@ -16,9 +16,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
 from unseen.images.arrays import array_images
-from unseen.images.datasets.digits import DATASET
-from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset
+from unseen.images.sets.digits import DATASET
 from unseen.images.transform import Transform
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.papers.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, task_setting
@@ -58,7 +58,7 @@ def data(labels: Sequence[str], metric: str = "top1") -> OpenDataset:
     for number, label in enumerate(labels):
         pixels[number, ..., ("abc".index(label[0]) + (number % 7 == 0)) % 3] += 60
     source = array_images(pixels.astype(np.uint8), labels)
-    dataset = replace(DATASET, metric=metric, classes=3)  # type: ignore[arg-type]
+    dataset = replace(DATASET, metric=metric, target="class" if metric == "top1" else "classes", classes=3)  # type: ignore[arg-type]
     return OpenDataset(dataset, source, Manifest(source.entries, SPLITS * 10))
 
 

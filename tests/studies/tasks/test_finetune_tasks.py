@@ -14,9 +14,9 @@ from torch import nn
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import UserError
 from unseen.images.arrays import array_images
-from unseen.images.datasets.digits import DATASET
-from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset
+from unseen.images.sets.digits import DATASET
 from unseen.images.transform import Transform
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid, ranked_trials
 from unseen.probes.finetuning.images import TaskImages, load_task_images

@@ -3,7 +3,7 @@
 import pytest
 
 from unseen.errors import UserError
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS
 from unseen.papers.comparability import ScoredData, compare, published_dataset
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.setup import ImagesUsed

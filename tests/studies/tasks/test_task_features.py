@@ -7,7 +7,7 @@ import pytest
 
 from unseen.errors import UserError
 from unseen.features.store import write_store
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.notices import notice
 from unseen.studies.tasks.features import features_in, find_task_features

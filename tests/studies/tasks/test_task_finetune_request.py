@@ -14,10 +14,10 @@ from torch import nn
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import OtherPartsError, UserError
 from unseen.images.arrays import array_images
-from unseen.images.datasets.digits import DATASET
-from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset
+from unseen.images.registry import DATASETS
+from unseen.images.sets.digits import DATASET
 from unseen.images.transform import Transform
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.runs.data import RunData

@@ -6,7 +6,7 @@ import scipy.special
 import scipy.stats
 from task_scores import task_score
 
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS
 from unseen.papers import published
 from unseen.papers.transfer import imagenet_top1, published_task_scores
 from unseen.report.core.ticks import percent_ticks

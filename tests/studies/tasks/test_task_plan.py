@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.means import Means
 from unseen.runs.results import missing

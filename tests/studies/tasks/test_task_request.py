@@ -12,7 +12,7 @@ from unseen.backbones.load import load_backbone
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 from unseen.features.settings import Settings
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS, task_sets
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.means import Means
 from unseen.studies.study import plan_study
@@ -25,10 +25,10 @@ from unseen.studies.tasks.request import TaskRequest, request_of_images, tell_fi
 
 def test_a_kind_decides_jobs_and_what_they_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Maps of 49 vectors per image and no classes: one job, of a cost of its own."""
-    dataset = replace(DATASETS["digits"], kind="maps")
+    dataset = replace(DATASETS["digits"], target="map")
     maps = replace(KIND, jobs=lambda task, protocol: KIND.jobs(task, protocol)[:1], skipped=lambda task: [],
                    flops=lambda job, task: 1e6 * task.vectors, product=lambda task: (64, 8, 40))  # fmt: skip
-    monkeypatch.setattr(task_plan, "kind_of", lambda of: {"maps": maps}.get(of.kind, KIND))
+    monkeypatch.setattr(task_plan, "kind_of", lambda of: {"map": maps}.get(of.target, KIND))
     monkeypatch.setattr(task_plan, "product_rate", lambda product: 1e6 if product == (64, 8, 40) else 1e12)
     monkeypatch.setattr(task_plan, "on_gpu", lambda: False)
     task_plan._rate.cache_clear()
@@ -56,7 +56,7 @@ def test_a_part_is_planned_as_it_is_done(tmp_path: Path) -> None:
 
 def test_a_data_set_names_its_kind() -> None:
     assert kind_of(DATASETS["digits"]) is KIND
-    assert {dataset.kind for dataset in DATASETS.values()} == {"classification"}
+    assert {kind_of(dataset) is KIND for dataset in task_sets().values()} == {True}
     assert [job.domain for job in KIND.jobs(_digits(), ERICSSON_2021)] == ["digits"]
 
 

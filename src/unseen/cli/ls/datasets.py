@@ -16,12 +16,12 @@ MARKS = {"complete": "✓", "partial": "!", "missing": "–"}
 
 def dataset_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The facts on every data set."""
-    from unseen.images.datasets.registry import DATASETS
+    from unseen.images.registry import task_sets
 
     parts = ("train", "val", "test")
     columns = ("dataset", "title", "classes", "images", *parts, "metric", "validation", "few-shot", "licence")
     rows: list[tuple[str, ...]] = []
-    for dataset in DATASETS.values():
+    for dataset in task_sets().values():
         counts = [str(dataset.counts.get(part, "–")) for part in parts]
         words = (dataset.metric, dataset.validation or "–", dataset.few_shot or "–", dataset.licence)
         rows.append((dataset.name, dataset.title, str(dataset.classes), str(dataset.images), *counts, *words))
@@ -30,7 +30,7 @@ def dataset_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 def dense_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The facts on every data set with boxes or dense labels."""
-    from unseen.images.dense.sets import dense_datasets
+    from unseen.images.registry import dense_sets
 
     columns = ("dataset", "title", "labels", "classes", "train", "test", "licence")
     rows = [
@@ -38,25 +38,25 @@ def dense_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
             each.name,
             each.title,
             each.kind,
-            str(len(each.classes)) if each.classes else "–",
+            str(each.classes) if each.classes else "–",
             *(str(each.counts.get(part, "–")) for part in ("train", "test")),
             each.licence,
         )
-        for each in dense_datasets().values()
+        for each in dense_sets().values()
     ]
     return columns, rows
 
 
 def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]]:
     """For every data set: whether it is complete, in a folder or in a package, and how to get it if not."""
-    from unseen.images.datasets.open_dataset import examine
-    from unseen.images.datasets.registry import DATASETS
+    from unseen.images.open_dataset import examine
+    from unseen.images.registry import task_sets
 
     if not root.is_dir():
         raise UserError(f"{root}: no such folder; give the folder that contains the data sets")
     columns = ("", "dataset", "state", "images", "expected", "folder", "advice")
     rows: list[tuple[str | int, ...]] = []
-    for dataset in DATASETS.values():
+    for dataset in task_sets().values():
         found = examine(dataset, root)
         # The reason sometimes already says how to get the data set.
         get = "" if found.state == "complete" or dataset.get in found.reason else dataset.get

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unseen.cli.output import console, print_json, print_table, track
 
 if TYPE_CHECKING:
-    from unseen.images.datasets.open_dataset import OpenDataset
-    from unseen.images.dense.dense_dataset import OpenDenseDataset
+    from unseen.images.open_dataset import OpenDataset
     from unseen.images.own.survey import Survey
 
 MOST_CLASSES = 50
@@ -19,7 +18,6 @@ DECODED = 3
 
 def show_own_dataset(place: Path, *, as_json: bool) -> None:
     """Print the contents of a data set and problems with it; a data set that cannot be used is an error."""
-    from unseen.images.dense.dense_dataset import OpenDenseDataset
     from unseen.images.dense.label_survey import refuse_unscorable
     from unseen.images.own.dense import label_counts, survey_dense, unusable_labels
     from unseen.images.own.description import describe
@@ -44,7 +42,7 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
         for sentence in (*(each.sentence for each in found.shared), *damaged):
             console().print(f"{sentence}.")
     dense, opened = description.table.task != "classification", found.checked()
-    if isinstance(opened, OpenDenseDataset):
+    if dense:
         refuse_unscorable(opened)
     if not as_json:
         without = (
@@ -53,7 +51,7 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
         console().print(without if damaged else "Files, labels and splits are valid, and a few decoded images as well.")
 
 
-def _damaged(opened: "OpenDataset | OpenDenseDataset") -> list[str]:
+def _damaged(opened: "OpenDataset") -> list[str]:
     """Sentences on images that cannot be decoded, of a few of each split; a split without any other is an error."""
     from unseen.errors import UserError, names_of
     from unseen.images.decode import whole_pixels

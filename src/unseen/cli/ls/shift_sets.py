@@ -7,9 +7,9 @@ from pathlib import Path
 from unseen.cli.ls.datasets import MARKS
 from unseen.cli.output import note, print_rows, track
 from unseen.errors import UserError
-from unseen.images.shift_sets.own import open_own, refuse_same_names
-from unseen.images.shift_sets.registry import SHIFT_SETS
-from unseen.images.shift_sets.shift_set import examine_set
+from unseen.images.open_dataset import examine
+from unseen.images.own.test_set import open_own, refuse_same_names
+from unseen.images.registry import shift_sets
 
 Rows = list[tuple[str | int, ...]]
 
@@ -23,10 +23,10 @@ def published_rows(root: Path | None, *, every: bool) -> tuple[tuple[str, ...], 
     """
     if root is not None and not root.is_dir():
         raise UserError(f"{root}: no such folder; give the folder that contains the test sets")
-    chosen = [each for each in SHIFT_SETS.values() if every or not each.name.startswith("imagenet-c.")]
+    chosen = [each for each in shift_sets().values() if every or not each.name.startswith("imagenet-c.")]
     rows, notices = Rows(), list[str]()
     for each in track(chosen, "test sets checked", len(chosen)) if root else chosen:
-        state = examine_set(each, root) if root else None
+        state = examine(each, root) if root else None
         where = str(state.place) if state and state.place else " or ".join(layout.folder for layout in each.layouts)
         here = (MARKS[state.state],) if state else ()
         counted = (f"{state.images:,}",) if state else ()
@@ -40,13 +40,13 @@ def published_rows(root: Path | None, *, every: bool) -> tuple[tuple[str, ...], 
 def show_own_sets(places: Sequence[str], *, as_json: bool) -> None:
     """Print the contents of the user's own test sets, and notices on missing files."""
     opened = [open_own(place, partial=True) for place in places]
-    refuse_same_names(opened, SHIFT_SETS)
+    refuse_same_names(opened, shift_sets())
     rows = []
     for each in opened:
         counts = Counter(entry.label for entry in each.manifest.entries).values()
-        role = "OOD" if each.shift_set.shifted else "ID"
+        role = "OOD" if each.dataset.shifted else "ID"
         numbers = (len(counts), len(each.manifest), min(counts), max(counts))
-        rows.append((each.shift_set.name, role, *(f"{number:,}" for number in numbers)))
+        rows.append((each.dataset.name, role, *(f"{number:,}" for number in numbers)))
     columns = ("test set", "role", "classes", "images", "fewest per class", "most per class")
     print_rows(columns, rows, as_json=as_json)
     for sentence in (sentence for each in opened for sentence in each.notes):

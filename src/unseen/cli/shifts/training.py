@@ -86,7 +86,7 @@ def pool(
 
     If it is interrupted, the same command resumes.
     """
-    from unseen.images.shift_sets.own import open_own
+    from unseen.images.own.test_set import open_own
     from unseen.studies.shifts.model_pool import RATIOS
     from unseen.studies.shifts.pool import PoolRequest, train_pool
     from unseen.studies.shifts.pool_networks import kind_of_network
@@ -153,7 +153,7 @@ def finetune(
 
     If it is interrupted, the same command resumes.
     """
-    from unseen.images.shift_sets.own import open_own
+    from unseen.images.own.test_set import open_own
     from unseen.studies.shifts.finetune import FinetuneRequest, finetune_zero_shot
     from unseen.studies.shifts.plans import ZERO_SHOT, ModelPlan
     from unseen.studies.shifts.training_sets import open_training_set, read_held_out, refuse_tested

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.images.decode import Damaged
-from unseen.images.dense.dense_dataset import SPLIT_WORDS, OpenDenseDataset
 from unseen.images.dense.labels import IGNORED, Kind, Labels, Objects
+from unseen.images.open_dataset import OpenDataset
+from unseen.images.rows import SPLIT_WORDS
 from unseen.words import counted
 
 NEEDED: dict[Kind, str] = {
@@ -47,12 +48,12 @@ class LabelSurvey:
 
 
 @lru_cache(maxsize=32)
-def survey_labels(opened: OpenDenseDataset) -> LabelSurvey:
+def survey_labels(opened: OpenDataset) -> LabelSurvey:
     """Read and check every label once; the result is cached, since a study needs it several times."""
-    digest, classes = hashlib.sha256(), len(opened.dataset.classes)
+    digest, classes = hashlib.sha256(), len(opened.classes)
     damaged, left_out, shown = dict[str, list[Damaged]](), dict[str, list[Damaged]](), dict[str, NDArray[np.int64]]()
     for number, split in enumerate(opened.manifest.splits):
-        place, name = opened.reader.place(number), opened.source.entries[number].id
+        place, name = opened.place(number), opened.source.entries[number].id
         try:
             labels = opened.labels(number)
         except UserError as error:
@@ -82,7 +83,7 @@ def _shown(labels: Labels, classes: int) -> NDArray[np.int64]:
     return (np.bincount(labels.ravel(), minlength=IGNORED + 1)[:classes] > 0).astype(np.int64)
 
 
-def refuse_unscorable(opened: OpenDenseDataset, *, training: int = 1) -> None:
+def refuse_unscorable(opened: OpenDataset, *, training: int = 1) -> None:
     """Refuse a data set without labels to train on, or without labels to score, before anything is computed.
 
     Labels are read until enough usable ones are found.
@@ -103,7 +104,7 @@ def refuse_unscorable(opened: OpenDenseDataset, *, training: int = 1) -> None:
             raise UserError(_unscorable(opened, split, usable, least, reasons))
 
 
-def _unscorable(opened: OpenDenseDataset, split: str, usable: int, least: int, reasons: Sequence[str]) -> str:
+def _unscorable(opened: OpenDataset, split: str, usable: int, least: int, reasons: Sequence[str]) -> str:
     has = f"{usable if usable else 'no'} {SPLIT_WORDS[split]} image has {NEEDED[opened.dataset.kind]} that can be used"
     needed = f" where {least} are needed" if least > 1 else ""
     damaged = f"; {counted(len(reasons), 'image')} with damaged labels: {reasons[0]}" if reasons else ""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,18 @@ class Objects:
 Map = NDArray[np.uint8] | NDArray[np.float32]
 """Classes (h, w) uint8 with `IGNORED`; normals (h, w, 3) or depths in metres (h, w) float32, with 0 for unknown."""
 Labels = Objects | Map
+
+
+class LabelReader(Protocol):
+    """Reads the labels of images by index; can be sent to other processes."""
+
+    def place(self, number: int) -> str:
+        """Where the labels of an image are stored, for error messages."""
+        ...
+
+    def read(self, number: int) -> Labels:
+        """The labels as stored in the file; unreadable labels are a UserError that names the file."""
+        ...
 
 
 def checked_objects(objects: Objects, size: tuple[int, int], classes: int, where: str, *, sideways: bool) -> Objects:

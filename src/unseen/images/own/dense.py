@@ -9,26 +9,28 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from unseen.errors import UserError, names_of, option
-from unseen.images.datasets.listing import Row, files_listing
+from unseen.images.dataset import Dataset, Target
 from unseen.images.decode import Damaged
-from unseen.images.dense.coco import read_coco
-from unseen.images.dense.dense_dataset import SPLIT_WORDS, DenseDataset, LabelReader, OpenDenseDataset
 from unseen.images.dense.label_survey import survey_labels
-from unseen.images.dense.labels import Kind
-from unseen.images.dense.map_files import IMAGE, ClassMaps, PictureMaps, check_class_count
+from unseen.images.dense.labels import LabelReader
+from unseen.images.formats.coco import read_coco
+from unseen.images.formats.map_files import ClassMaps, PictureMaps, check_class_count
 from unseen.images.joined import joined_images
 from unseen.images.listing import list_folder, present_files
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.contents import Track, contents_hash, digests, shared_images, untracked
 from unseen.images.own.description import Description, Task
 from unseen.images.own.survey import GET, Survey, leaked, missing_problem
+from unseen.images.rows import IMAGE, SPLIT_WORDS, Row, files_listing
 from unseen.images.source import ImageSource
 from unseen.images.tars.archive import is_image
 from unseen.words import counted
 
 SHOWN = 3
 """Reasons in a sentence."""
-KINDS: dict[Task, Kind] = {"segmentation": "classes", "detection": "boxes", "normals": "normals", "depth": "depth"}
+TARGETS: dict[Task, Target] = {"segmentation": "map", "detection": "boxes", "normals": "normals", "depth": "depth"}
+SIDES = ("train", "test")
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,12 @@ class _Files:
         return digest.hexdigest()
 
 
-def survey_dense(description: Description, track: Track = untracked) -> Survey[OpenDenseDataset]:
+def survey_dense(description: Description, track: Track = untracked) -> Survey[OpenDataset]:
     """Check a data set: its lists and folders, and the bytes of all its images; labels are read later."""
     files = _boxes(description) if description.table.task == "detection" else _maps(description)
     what = "image files" if description.table.task == "detection" else "image and map files"
     problems = missing_problem(files.missing, files.expected, what)
-    empty = [word for split, word in SPLIT_WORDS.items() if not files.images[split]]
+    empty = [SPLIT_WORDS[split] for split in SIDES if not files.images[split]]
     if empty:
         problems.append(f"no {' and no '.join(empty)} images")
         return Survey(description, None, dict.fromkeys(files.images, 0), {}, files.missing, (), problems)
@@ -79,25 +81,25 @@ def survey_dense(description: Description, track: Track = untracked) -> Survey[O
     opened = None
     if not problems:
         manifest, table = Manifest(source.entries, splits, contents=contents_hash(hashes)), description.table
-        dataset = DenseDataset(
+        dataset = Dataset(
             name=table.name,
             title=description.title,
-            kind=KINDS[table.task],
-            classes=files.classes,
+            target=TARGETS[table.task],
+            classes=len(files.classes),
+            names=files.classes,
             counts=Counter(splits),
-            layouts=(),
             get=GET,
             licence=table.licence,
             citation=table.citation,
             content=hashlib.sha256(f"{manifest.content_hash} {files.labels_hash}".encode()).hexdigest(),
             shared=len(repeated.pairs),
         )
-        opened = OpenDenseDataset(dataset, source, manifest, files.reader, unmatched=files.unmatched)
+        opened = OpenDataset(dataset, source, manifest, files.reader, unmatched=files.unmatched)
     shared = [repeated] if repeated.pairs else []
     return Survey(description, opened, Counter(splits), {}, files.missing, shared, problems)
 
 
-def open_own_dense(description: Description, track: Track = untracked) -> OpenDenseDataset:
+def open_own_dense(description: Description, track: Track = untracked) -> OpenDataset:
     """A data set with boxes or maps; a faulty one is refused with all its problems."""
     if description.table.task == "classification":
         advice = f"leave out {option('dense', True)}"
@@ -127,11 +129,11 @@ def _boxes(description: Description) -> _Files:
 
 
 def _maps(description: Description) -> _Files:
-    kind, classes = KINDS[description.table.task], description.classes()
-    if kind == "classes":
+    target, classes = TARGETS[description.table.task], description.classes()
+    if target == "map":
         check_class_count(classes, str(description.place))
-    if bool(classes) != (kind == "classes"):
-        fault = "the key 'classes' is missing" if kind == "classes" else "this task has no classes"
+    if bool(classes) != (target == "map"):
+        fault = "the key 'classes' is missing" if target == "map" else "this task has no classes"
         raise UserError(f"{description.place}: {fault}")
     kept, missing, maps, expected = dict[str, list[str]](), list[str](), list[Path](), 0
     unmatched = dict[str, list[str]]()
@@ -159,9 +161,9 @@ def _maps(description: Description) -> _Files:
             if is_image(entry.name) and entry.is_file() and entry.name not in wanted
         ]
     files = tuple(map(str, maps))
-    if kind == "classes":
+    if target == "map":
         return _Files(classes, kept, missing, expected, maps, ClassMaps(Path(), files), unmatched)
-    reader = PictureMaps(Path(), files, "depth" if kind == "depth" else "normals")
+    reader = PictureMaps(Path(), files, "depth" if target == "depth" else "normals")
     return _Files((), kept, missing, expected, maps, reader, unmatched)
 
 
@@ -174,21 +176,22 @@ def _source(description: Description, split: str, names: Sequence[str]) -> Image
     return files_listing(folder, [Row(name, IMAGE, split) for name in names]).open()
 
 
-def unusable_labels(opened: OpenDenseDataset) -> list[str]:
+def unusable_labels(opened: OpenDataset) -> list[str]:
     """Sentences on labels that cannot be used and are left out, or whose images are."""
     survey, sentences = survey_labels(opened), list[str]()
-    for split, word in SPLIT_WORDS.items():
+    for split in SIDES:
+        word = SPLIT_WORDS[split]
         if damaged := survey.damaged.get(split):
             images = counted(len(damaged), f"{word} image")
             sentences.append(f"{images} with damaged labels: {_first(damaged)}")
         if labels := survey.left_out.get(split):
             boxes = f"{len(labels):,} box{'' if len(labels) == 1 else 'es'} of {word} images"
-            what = boxes if opened.dataset.kind == "boxes" else counted(len(labels), f"{word} map")
+            what = boxes if opened.dataset.target == "boxes" else counted(len(labels), f"{word} map")
             sentences.append(f"{what} left out: {_first(labels)}")
         if lost := opened.unmatched.get(split):
-            what = "annotation" if opened.dataset.kind == "boxes" else "map"
+            what = "annotation" if opened.dataset.target == "boxes" else "map"
             sentences.append(f"{counted(len(lost), f'{word} {what}')} without an image: {names_of(lost)}")
-    if untrained := survey.untrained(opened.dataset.classes):
+    if untrained := survey.untrained(opened.classes):
         sentences.append(f"no training image shows {names_of(untrained)}, which test images show")
     return sentences
 
@@ -199,8 +202,8 @@ def _first(damaged: Sequence[Damaged]) -> str:
     return "; ".join(each.reason for each in damaged[:SHOWN]) + more
 
 
-def label_counts(opened: OpenDenseDataset) -> dict[str, dict[str, int]]:
+def label_counts(opened: OpenDataset) -> dict[str, dict[str, int]]:
     """Split → class → number of boxes, or of maps that show the class; damaged labels are not counted."""
-    classes, shown = opened.dataset.classes, survey_labels(opened).shown
+    classes, shown = opened.classes, survey_labels(opened).shown
     none = np.zeros(len(classes), dtype=np.int64)
-    return {split: dict(zip(classes, shown.get(split, none).tolist(), strict=True)) for split in SPLIT_WORDS if classes}
+    return {split: dict(zip(classes, shown.get(split, none).tolist(), strict=True)) for split in SIDES if classes}

@@ -9,9 +9,8 @@ from typing import Literal
 
 from unseen.errors import UserError
 from unseen.files import is_plain_name
-from unseen.images.datasets.dataset import Metric, Test, Validation
-from unseen.images.datasets.registry import DATASETS
-from unseen.images.dense.sets import dense_datasets
+from unseen.images.dataset import Metric, Test, Validation
+from unseen.images.registry import dense_sets, task_sets
 from unseen.ontology.class_lists import read_class_list
 from unseen.reading.toml_records import beside, read_toml
 
@@ -148,7 +147,7 @@ def is_own(word: "str | PathLike[str]") -> bool:
     """Whether a user's argument is the path of an own data set rather than the name of a known one."""
     if not isinstance(word, str):
         return True
-    if word in DATASETS or word in dense_datasets():
+    if word in task_sets() or word in dense_sets():
         return False
     return "/" in word or "\\" in word or word.lower().endswith(SUFFIX) or Path(word).exists()
 
@@ -214,7 +213,7 @@ def _check_name(description: Description) -> None:
         raise UserError(
             f"{description.place}: {name!a} cannot be the name of a data set, since it is used for folder names"
         )
-    if name in DATASETS or name in dense_datasets() or name == RESERVED:
+    if name in task_sets() or name in dense_sets() or name == RESERVED:
         how = "rename the folder, or give a .toml file" if description.place.is_dir() else "choose another"
         raise UserError(f"{description.place}: '{name}' is the name of another data set; {how}")
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from unseen.errors import UserError
-from unseen.images.datasets.multi_label import class_names
 from unseen.images.entries import EntryTable
 from unseen.images.folder import FileImages
 from unseen.images.list_file import listed_images
 from unseen.images.listing import present_files
+from unseen.images.multi_label import class_names
 from unseen.images.open_source import LIST, kind_of, open_images
 from unseen.images.own.description import Description, SplitTable
 from unseen.images.source import ImageSource

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from unseen.errors import UserError, did_you_mean, names_of, on_command_line
-from unseen.images.datasets.dataset import Dataset, Validation
-from unseen.images.datasets.listing import ALL, SPLITS, Row
-from unseen.images.datasets.multi_label import class_names, shown_classes
-from unseen.images.datasets.open_dataset import SPLIT_SEED, SPLIT_WORDS, OpenDataset, check_classes
-from unseen.images.datasets.split_rules import split_rows
+from unseen.images.dataset import Dataset, Validation
 from unseen.images.joined import joined_images
 from unseen.images.manifest import Manifest
+from unseen.images.multi_label import class_names, shown_classes
+from unseen.images.open_dataset import SPLIT_SEED, OpenDataset, check_classes
 from unseen.images.own.contents import SharedImages, Track, contents_hash, digests, shared_images, untracked
 from unseen.images.own.description import Description
 from unseen.images.own.split_images import all_classes, labels_of, missing_files, naming, open_split
+from unseen.images.rows import ALL, SPLIT_WORDS, SPLITS, Row
+from unseen.images.split_rules import split_rows
 from unseen.words import counted
 
 T = TypeVar("T")
@@ -189,12 +189,12 @@ def _dataset(description: Description, classes: int, splits: Sequence[str]) -> D
         name=table.name,
         title=description.title,
         classes=classes,
+        target="classes" if description.several else "class",
         metric=table.metric,
         test=description.test,
         validation=description.validation,
         few_shot=None if description.several else "other",
         counts={split: splits.count(split) for split in (*SPLITS, ALL) if split in splits},
-        layouts=(),
         get=GET,
         licence=table.licence,
         citation=table.citation,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from unseen.errors import UserError, look_up
 from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.features import Features
-from unseen.images.datasets.listing import SPLITS
-from unseen.images.datasets.multi_label import class_names, targets
-from unseen.images.datasets.open_dataset import check_classes
+from unseen.images.multi_label import class_names, targets
+from unseen.images.open_dataset import check_classes
+from unseen.images.rows import SPLITS
 from unseen.probes.calibration_values import calibration_values, read_calibrated
 from unseen.probes.job import Fit, Job, Pairs
 from unseen.probes.probe import DrawnProbe, ProbeData, Size

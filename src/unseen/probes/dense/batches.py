@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Labels, Objects
 from unseen.images.dense.turned import MIRRORED, turned_labels
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.transform import Transform
 from unseen.probes.dense.protocols import DenseProtocol
 from unseen.probes.dense.scaling import (
@@ -39,7 +39,7 @@ class TrainingImages:
         numbers: indices of the images in the data set, without those with damaged labels.
     """
 
-    opened: OpenDenseDataset
+    opened: OpenDataset
     numbers: Sequence[int]
     transform: Transform
     protocol: DenseProtocol

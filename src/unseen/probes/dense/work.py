@@ -13,9 +13,9 @@ from torch import nn
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
-from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Labels, Map, Objects
 from unseen.images.dense.pictures import KeptPicture, label_picture
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.transform import Transform
 from unseen.metrics.boxes import Detections
 from unseen.metrics.detection import best_f1_score, coco_scores, voc_scores
@@ -37,7 +37,7 @@ CODED_NORMALS = 200_000
 def train_and_score(
     job: DenseTrainingJob,
     backbone: Backbone,
-    data: OpenDenseDataset,
+    data: OpenDataset,
     device: torch.device,
     *,
     checkpoint: Path | None = None,
@@ -77,12 +77,12 @@ def train_and_score(
     return values | _score_maps(model, data, codes, backbone, job, device, pictures)
 
 
-def sound_images(data: OpenDenseDataset, split: str) -> list[int]:
+def sound_images(data: OpenDataset, split: str) -> list[int]:
     """The images of a split with usable labels."""
     return [number for number, _ in _labelled(data, split)]
 
 
-def _labelled(data: OpenDenseDataset, split: str) -> Iterator[tuple[int, Labels]]:
+def _labelled(data: OpenDataset, split: str) -> Iterator[tuple[int, Labels]]:
     for number in data.numbers(split):
         try:
             yield number, data.labels(number)
@@ -90,16 +90,16 @@ def _labelled(data: OpenDenseDataset, split: str) -> Iterator[tuple[int, Labels]
             continue
 
 
-def _codes(data: OpenDenseDataset, numbers: list[int]) -> Codes:
+def _codes(data: OpenDataset, numbers: list[int]) -> Codes:
     if data.dataset.kind == "classes":
-        return ClassCodes(len(data.dataset.classes))
+        return ClassCodes(data.dataset.classes)
     sample = [data.labels(number) for number in numbers[:: max(1, len(numbers) // 50)]]
     rows = np.concatenate([each.reshape(-1, 3) for each in sample if not isinstance(each, Objects)])
     known = rows[rows.any(axis=1)]
     return normal_codes(torch.from_numpy(np.ascontiguousarray(known[:: max(1, len(known) // CODED_NORMALS)])))
 
 
-def _network(job: DenseTrainingJob, backbone: Backbone, data: OpenDenseDataset, codes: Codes | None) -> nn.Module:
+def _network(job: DenseTrainingJob, backbone: Backbone, data: OpenDataset, codes: Codes | None) -> nn.Module:
     trains = job.protocol.backbone in ("without-norms", "whole")
     if trains and not any(True for _ in backbone.module.parameters()):
         raise UserError(f"{backbone.spec.id}: has no weights that can be trained")
@@ -111,7 +111,7 @@ def _network(job: DenseTrainingJob, backbone: Backbone, data: OpenDenseDataset, 
         torch.default_generator.manual_seed(job.seed)
         detector: nn.Module = faster_rcnn(
             body_with_maps(backbone),
-            len(data.dataset.classes),
+            data.dataset.classes,
             backbone.spec.transform,
             frozen=job.protocol.backbone == "last-stage",
             sides=job.protocol.sides,
@@ -142,7 +142,7 @@ def _trained(
 
 
 @contextmanager
-def _finite(job: DenseTrainingJob, data: OpenDenseDataset, number: int) -> Iterator[None]:
+def _finite(job: DenseTrainingJob, data: OpenDataset, number: int) -> Iterator[None]:
     """Name the image whose predictions are not finite."""
     try:
         yield
@@ -156,7 +156,7 @@ def _finite(job: DenseTrainingJob, data: OpenDenseDataset, number: int) -> Itera
 @torch.inference_mode()
 def _score_boxes(
     model: nn.Module,
-    data: OpenDenseDataset,
+    data: OpenDataset,
     transform: Transform,
     job: DenseTrainingJob,
     device: torch.device,
@@ -174,7 +174,7 @@ def _score_boxes(
         truth.append(objects)
         detections.append(as_detections(detected))
         kept.append(number)
-    classes = len(data.dataset.classes)
+    classes = data.dataset.classes
     paper, coco = voc_scores(truth, detections, classes), coco_scores(truth, detections, classes)
     own = {
         place: voc_scores([true], [seen], classes).ap
@@ -200,7 +200,7 @@ def _score_boxes(
 
 def _score_maps(
     model: nn.Module,
-    data: OpenDenseDataset,
+    data: OpenDataset,
     codes: Codes,
     backbone: Backbone,
     job: DenseTrainingJob,

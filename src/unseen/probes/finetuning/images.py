@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.features.pixels import Pixels, decode_pixels
-from unseen.images.datasets.multi_label import shown_classes, targets
-from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset
+from unseen.images.multi_label import shown_classes, targets
+from unseen.images.open_dataset import OpenDataset
+from unseen.images.rows import SPLIT_WORDS
 from unseen.images.transform import Transform
 from unseen.probes.finetuning.order import epoch_order
 from unseen.probes.finetuning.protocol import FinetuneProtocol

@@ -16,8 +16,8 @@ from unseen.errors import UserError
 from unseen.features.device_memory import free_bytes
 from unseen.features.patches import PatchFeatures
 from unseen.images.decode import Damaged
-from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Map, Objects
+from unseen.images.open_dataset import OpenDataset
 from unseen.probes.patches.codes import ClassCodes, Codes, DepthCodes, normal_codes, patch_histograms
 from unseen.probes.patches.job import Demand, PatchSize
 from unseen.probes.patches.labels import PatchLabels
@@ -39,7 +39,7 @@ class PatchTask:
         half: whether 16-bit features stay in 16 bits on the device; by default on a GPU.
     """
 
-    opened: OpenDenseDataset
+    opened: OpenDataset
     train: PatchFeatures
     test: PatchFeatures
     device: torch.device
@@ -67,7 +67,7 @@ class PatchTask:
     @cached_property
     def codes(self) -> Codes:
         """The coding of maps of this kind; directions of normals come from the training images."""
-        kind, classes = self.opened.dataset.kind, self.opened.dataset.classes
+        kind, classes = self.opened.dataset.kind, self.opened.classes
         if kind == "classes":
             return ClassCodes(len(classes))
         if kind == "depth":

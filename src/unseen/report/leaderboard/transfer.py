@@ -6,7 +6,7 @@ from math import fsum
 from unseen.exchange.contributions import Contribution
 from unseen.exchange.plausible import verdict
 from unseen.exchange.record import ResultRecord
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS, task_sets
 from unseen.papers.transfer import LINEAR, published_task_scores, task_setting
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.report.leaderboard.parts import percent
@@ -28,7 +28,7 @@ def transfer_section(models: Sequence[Contribution], pages: Mapping[str, str]) -
         pages: model → the address of its page.
     """
     own = {model.name: _linear(model.records) for model in models}
-    names = [name for name in DATASETS if any(name in values for values, _ in own.values())]
+    names = [name for name in task_sets() if any(name in values for values, _ in own.values())]
     if not names:
         return None
     published: dict[str, dict[str, float]] = {}

@@ -6,10 +6,7 @@ from math import isclose
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unseen.images.datasets.dataset import Dataset
-from unseen.images.datasets.registry import DATASETS
-from unseen.images.dense.dense_dataset import DenseDataset
-from unseen.images.dense.sets import dense_datasets
+from unseen.images.registry import DATASETS, dense_sets, task_sets
 from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import NORMAL_975
@@ -171,7 +168,7 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]
 
 
 def _about(name: str, shared: Sequence[tuple[str, str]]) -> str:
-    known: dict[str, Dataset | DenseDataset] = {**DATASETS, **dense_datasets()}
+    known = {**task_sets(), **dense_sets()}
     datasets = [known[name].title if name in known else name for name in dict.fromkeys(key[1] for key in shared)]
     of = f": {', '.join(datasets)}" if any(datasets) else ", mean over the paper's data sets"
     if (setting := name.partition(" ")[0]) in ABOUT:

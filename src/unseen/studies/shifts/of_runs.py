@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError, call, did_you_mean
-from unseen.images.shift_sets.registry import SHIFT_SETS
+from unseen.images.registry import DATASETS
 from unseen.metrics.leaders import clear_leader
 from unseen.runs.data import RunData
 from unseen.runs.merge import merge_runs
@@ -188,7 +188,7 @@ def _shifted(runs: RunTable, column: str) -> bool:
     """Whether a column is OOD; for runs of earlier versions, this is looked up by the published test set."""
     said = next(each.shifted for each in runs.data.domains if each.name == column)
     test_set = runs.columns[column].test_set
-    return (test_set not in SHIFT_SETS or SHIFT_SETS[test_set].shifted) if said is None else said
+    return said if said is not None else test_set not in DATASETS or DATASETS[test_set].shifted is not False
 
 
 def _table(

@@ -9,9 +9,10 @@ from pathlib import Path
 from unseen.errors import UserError, option
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings
-from unseen.images.shift_sets.own import OwnSet, open_own, refuse_same_names
-from unseen.images.shift_sets.registry import SHIFT_SETS, get_sets, sets_below
-from unseen.images.shift_sets.shift_set import OpenSet, open_set
+from unseen.images.open_dataset import OpenDataset, open_dataset
+from unseen.images.own.test_set import OwnSet, open_own, refuse_same_names
+from unseen.images.registry import shift_sets
+from unseen.images.test_sets import get_sets, sets_below
 from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.execute import execute, execute_whole
@@ -48,7 +49,7 @@ class ShiftRequest:
     """
 
     plans: Sequence[ModelPlan]
-    sets: Sequence[OpenSet]
+    sets: Sequence[OpenDataset]
     settings: Settings
     scopes: Sequence[str] = (OWN,)
     mapping: Mapping[str, str] | None = None
@@ -72,7 +73,7 @@ class ShiftRequest:
         return self._surveys[out]
 
     def plan(self, out: Path, means: Means) -> Plan:
-        refuse_same_names(self.sets, SHIFT_SETS)
+        refuse_same_names(self.sets, shift_sets())
         check_plans(self.plans)
         _refuse_other_study(out)
         check_columns(out, self.columns)
@@ -162,7 +163,7 @@ class ShiftRequest:
     def _run(self, out: Path, found: Survey) -> RunData:
         jobs = found.jobs
         asked, models = {job.domain for job in jobs}, [model for model in found.models if model.jobs]
-        shifted = {each.name: each.opened.shift_set.shifted for each in self.images}
+        shifted = {each.name: each.opened.dataset.shifted for each in self.images}
         before = {each.name: each.category for each in read_record(out)[0].backbones} if (out / RUN).is_file() else {}
         return RunData(
             title=TITLE,
@@ -186,12 +187,12 @@ def open_sets(
     own: Sequence[str | PathLike[str] | OwnSet] = (),
     *,
     partial: bool = False,
-) -> list[OpenSet]:
+) -> list[OpenDataset]:
     """Open the test sets in a folder, by names or patterns or all that exist, and the user's own.
 
     Args:
         root: the folder; None if there are only the user's own test sets.
-        own: the user's own test sets; see `unseen.images.shift_sets.own`.
+        own: the user's own test sets; see `unseen.images.own.test_set`.
         partial: accept incomplete copies too.
     """
     if root is None and (names or not own):
@@ -202,7 +203,7 @@ def open_sets(
     chosen = () if root is None else get_sets(names) if names else sets_below(root)
     if root is not None and not chosen and not own:
         raise UserError(f"{root}: contains no test set; unseen ls shift-sets shows the expected folders")
-    published = [open_set(each, root, partial=partial) for each in chosen if root is not None]
+    published = [open_dataset(each, root, partial=partial) for each in chosen if root is not None]
     return [*published, *(open_own(place, partial=partial) for place in own)]
 
 

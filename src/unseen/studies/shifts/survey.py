@@ -20,7 +20,7 @@ from unseen.features.logits import logit_settings
 from unseen.features.plan import plan
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
-from unseen.images.shift_sets.shift_set import OpenSet
+from unseen.images.open_dataset import OpenDataset
 from unseen.metrics.class_subset import lacking_classes
 from unseen.probes.by_name.classifier import ShiftJob
 from unseen.runs.results import RESULTS, missing
@@ -39,15 +39,15 @@ class TestImages:
 
     __test__ = False  # tells pytest that this is not a test
 
-    opened: OpenSet
+    opened: OpenDataset
 
     @property
     def name(self) -> str:
-        return self.opened.shift_set.name
+        return self.opened.dataset.name
 
     @property
     def split(self) -> str:
-        return self.opened.shift_set.split
+        return self.opened.dataset.split
 
     def __len__(self) -> int:
         return len(self.opened.manifest)

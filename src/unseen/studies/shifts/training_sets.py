@@ -1,6 +1,6 @@
 """Training sets of the models of a pool, and of fine-tuning: images with classes or with captions.
 
-They are read by `unseen.images.shift_sets.own`. Images that are used for testing are excluded by their ids, as listed
+They are read by `unseen.images.own.test_set`. Images that are used for testing are excluded by their ids, as listed
 by `unseen shifts captions`.
 """
 
@@ -17,9 +17,9 @@ from unseen.images.captions.files import column_names
 from unseen.images.chosen import choose_images
 from unseen.images.image_tables import CAPTION_COLUMNS, SUFFIXES
 from unseen.images.manifest import whole
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.contents import digests, shared_images
-from unseen.images.shift_sets.own import OwnSet, mapped_rows, missing_images, own_listing, own_set, refuse_unlisted
-from unseen.images.shift_sets.shift_set import OpenSet
+from unseen.images.own.test_set import OwnSet, mapped_rows, missing_images, own_listing, own_set, refuse_unlisted
 from unseen.images.source import ImageSource
 from unseen.ontology.class_lists import CLASS_LISTS, class_list
 
@@ -114,10 +114,10 @@ def refuse_same_sets(sets: Sequence[TrainingSet]) -> None:
         )
 
 
-def refuse_tested(sets: Sequence[TrainingSet], tests: Sequence[OpenSet]) -> None:
+def refuse_tested(sets: Sequence[TrainingSet], tests: Sequence[OpenDataset]) -> None:
     """Refuse training images that are also test images, by their bytes, regardless of their names."""
     for test in tests:
-        name, shown = test.shift_set.name, digests(test.source, range(len(test.source.entries)))
+        name, shown = test.dataset.name, digests(test.source, range(len(test.source.entries)))
         for each in sets:
             found = digests(each.source, range(len(each)))
             ids = [entry.id for source in (each.source, test.source) for entry in source.entries]

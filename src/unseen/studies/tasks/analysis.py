@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.registry import DATASETS, task_sets
 from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import LEAST, correlation
@@ -42,7 +42,7 @@ SETTINGS = {
 }
 FAMILIES = {"kornblith": "Kornblith", "cd-fsl": "CD-FSL", OTHER: "other data sets"}
 CALIBRATED = tuple(
-    name for name, dataset in DATASETS.items() if dataset.few_shot == "kornblith" and not dataset.multi_label
+    name for name, dataset in task_sets().items() if dataset.few_shot == "kornblith" and not dataset.multi_label
 )
 """The data sets over which the paper averages calibration errors."""
 ERRORS = (ECE, SCALED_ECE)
@@ -124,7 +124,7 @@ def _by_setting(scores: Iterable[Score]) -> dict[str, dict[str, dict[str, Score]
 
 def _shared(by_backbone: Mapping[str, Mapping[str, Score]]) -> list[str]:
     """The data sets on which every backbone has a score, the user's own last."""
-    known = dict.fromkeys(["", IMAGENET, *DATASETS, *(name for of in by_backbone.values() for name in of)])
+    known = dict.fromkeys(["", IMAGENET, *task_sets(), *(name for of in by_backbone.values() for name in of)])
     return [name for name in known if all(name in of for of in by_backbone.values())]
 
 
@@ -161,7 +161,7 @@ def is_dataset(domain: str) -> bool:
 
 def in_paper(domain: str) -> bool:
     """Whether a domain is one of the paper's data sets, or none; the user's own data with such a name are not."""
-    if domain in DATASETS:
+    if domain in task_sets():
         return DATASETS[domain].in_paper
     return not is_dataset(domain) or domain in {trained.domain for trained in TRAINED.values()}
 

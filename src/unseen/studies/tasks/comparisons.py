@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
-from unseen.images.datasets.dataset import Dataset
-from unseen.images.datasets.registry import DATASETS
-from unseen.images.dense.sets import dense_datasets
+from unseen.images.dataset import Dataset
+from unseen.images.registry import DATASETS, dense_sets, task_sets
 from unseen.papers.comparability import Comparability, PublishedData, ScoredData, compare, published_dataset
 from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_sentences
 from unseen.runs.data import Domain, RunData
@@ -93,13 +92,13 @@ def _verdict(scored: ScoredData) -> Comparability:
 
 def _published(domain: str) -> PublishedData | None:
     """The data behind the published numbers of a data set; None for a user's own."""
-    return published_dataset(DATASETS[domain]) if domain in DATASETS else None
+    return published_dataset(DATASETS[domain]) if domain in task_sets() else None
 
 
 def _name(dataset: str, verdict: Comparability) -> str:
     if _is_part(verdict):
         return part_name(dataset, _limit(verdict))
-    return dataset if verdict.allowed or dataset not in DATASETS else own_name(dataset)
+    return dataset if verdict.allowed or dataset not in task_sets() else own_name(dataset)
 
 
 def _is_part(verdict: Comparability) -> bool:
@@ -145,7 +144,7 @@ def _named_datasets(data: RunData, names: Names) -> list[TaskDataset]:
     for domain in data.domains:
         limits = {each.limit for each in data.scored if each.domain == domain.name and each.limit is not None}
         known = {name for (_, of), name in names.items() if of == domain.name}
-        if domain.name not in DATASETS:
+        if domain.name not in task_sets():
             found += _own_datasets(domain, known, limits)
             continue
         dataset, known = DATASETS[domain.name], known or {domain.name}
@@ -177,7 +176,7 @@ def refuse_changed_data(runs: Iterable[tuple[str, RunData]]) -> None:
     known: dict[str, tuple[str, str]] = {}
     for run, data in runs:
         for images in data.images:
-            if images.hash is None or images.domain in DATASETS or images.domain in dense_datasets():
+            if images.hash is None or images.domain in task_sets() or images.domain in dense_sets():
                 continue
             content, other = known.setdefault(images.domain, (images.hash, run))
             if content != images.hash:
@@ -191,7 +190,7 @@ def task_comparison_notices(verdicts: Mapping[tuple[str, str], Comparability]) -
     """Notices about data with the name of one of the paper's data sets."""
     parts = {pair: verdict for pair, verdict in verdicts.items() if _is_part(verdict)}
     whole = {pair: verdict for pair, verdict in verdicts.items() if pair not in parts}
-    known = {pair: verdict for pair, verdict in whole.items() if pair[1] in DATASETS}
+    known = {pair: verdict for pair, verdict in whole.items() if pair[1] in task_sets()}
     printed = {pair: verdict for pair, verdict in known.items() if DATASETS[pair[1]].in_paper}
     others = {pair: verdict for pair, verdict in known.items() if pair not in printed}
     titles = {name: name for _, name in verdicts}
@@ -203,7 +202,7 @@ def task_comparison_notices(verdicts: Mapping[tuple[str, str], Comparability]) -
 def _part_sentences(parts: Mapping[tuple[str, str], Comparability]) -> list[str]:
     titles: dict[int, list[str]] = {}
     for (_, dataset), verdict in parts.items():
-        titles.setdefault(_limit(verdict), []).append(DATASETS[dataset].title if dataset in DATASETS else dataset)
+        titles.setdefault(_limit(verdict), []).append(DATASETS[dataset].title if dataset in task_sets() else dataset)
     return [
         f"A quick look at a part of {', '.join(dict.fromkeys(names))}: {limit_text(limit)}. Such scores differ from "
         "those on all images, so they are not compared with published ones."

@@ -15,8 +15,8 @@ from unseen.features.disk import feature_bytes, free_disk, remaining_rows
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
 from unseen.features.speed import extraction_seconds, seconds_per_image
-from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
+from unseen.images.open_dataset import OpenDataset
 from unseen.probes.by_name.patch_context import PatchContextJob
 from unseen.probes.by_name.patch_linear import PatchLinearJob
 from unseen.probes.patches.context import PATCH_CONTEXT, ContextProtocol
@@ -58,7 +58,7 @@ class DenseRequest:
         patches: number of patches of each training image that are extracted and trained on, the same positions in all.
     """
 
-    datasets: Sequence[OpenDenseDataset]
+    datasets: Sequence[OpenDataset]
     backbones: Sequence[Backbone]
     settings: Settings
     probes: Sequence[str] = PROBES
@@ -185,12 +185,12 @@ class DenseRequest:
             images=own_images(data.dataset for data in self.datasets),
         )
 
-    def _size(self, data: OpenDenseDataset, place: int) -> PatchSize:
+    def _size(self, data: OpenDataset, place: int) -> PatchSize:
         """The size of a job on a data set with the backbone at a place."""
         train, test = (patch_spec(self._by_split[split][0][place]) for split in SPLITS)
         return size_of(data, train.positions, test.positions, test.channels)
 
-    def _missing_images(self, data: OpenDenseDataset, out: Path, part: Part | None = None) -> dict[str, list[int]]:
+    def _missing_images(self, data: OpenDataset, out: Path, part: Part | None = None) -> dict[str, list[int]]:
         """Number of images without features by split and backbone, in this part of a job array or in another."""
         found = {}
         for split, (backbones, settings) in self._by_split.items():
@@ -212,7 +212,7 @@ class DenseRequest:
                 ]
         return found
 
-    def _stores(self, data: OpenDenseDataset, out: Path, means: Means, watch: Watch) -> list[list[Path]]:
+    def _stores(self, data: OpenDataset, out: Path, means: Means, watch: Watch) -> list[list[Path]]:
         """The features of a data set by split and backbone, one pass over its images for all backbones."""
         passes = [
             Pass(
@@ -228,7 +228,7 @@ class DenseRequest:
             return list(extract_passes(means, passes, self.backbones, self._extraction))
         return [stores for each in passes for stores in extract_passes(means, [each], *self._by_split[each.split])]
 
-    def _extracted(self, data: OpenDenseDataset, out: Path, watch: Watch | None) -> DenseData:
+    def _extracted(self, data: OpenDataset, out: Path, watch: Watch | None) -> DenseData:
         """The existing features of a data set."""
         name = data.dataset.name
         features: dict[str, dict[str, PatchFeatures]] = {backbone.label: {} for backbone in self.backbones}
@@ -263,12 +263,12 @@ class DenseRequest:
         )
 
 
-def features_folder(data: OpenDenseDataset, out: Path) -> Path:
+def features_folder(data: OpenDataset, out: Path) -> Path:
     """The folder of the features of a data set; data sets with the same images and splits share it."""
     return out / FEATURES / f"images-{data.manifest.content_hash[:12]}"
 
 
-def _part(data: OpenDenseDataset, backbone: Backbone, size: PatchSize, left: int, memory: int) -> dict[str, Cell]:
+def _part(data: OpenDataset, backbone: Backbone, size: PatchSize, left: int, memory: int) -> dict[str, Cell]:
     spec = patch_spec(backbone)
     return {
         "data set": data.dataset.name,

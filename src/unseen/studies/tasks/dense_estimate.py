@@ -12,8 +12,8 @@ import torch
 from unseen.errors import UserError
 from unseen.features.device_memory import free_bytes
 from unseen.files import byte_size
-from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.labels import Objects
+from unseen.images.open_dataset import OpenDataset
 from unseen.probes.patches.codes import CODEWORDS, ClassCodes, Codes, DepthCodes, NormalCodes, patch_histograms
 from unseen.probes.patches.job import PatchJob, PatchSize
 from unseen.probes.patches.scoring import MapScorer, image_score, map_prediction
@@ -25,15 +25,15 @@ TRIED = 20
 """Number of images that are tried to find one with valid labels."""
 
 
-def codes_of(data: OpenDenseDataset) -> Codes:
+def codes_of(data: OpenDataset) -> Codes:
     """The codes of a probe, except for the directions of normals, which do not affect the time."""
     if data.dataset.kind == "normals":
         directions = np.random.default_rng(0).standard_normal((CODEWORDS, 3)).astype(np.float32)
         return NormalCodes(directions / np.linalg.norm(directions, axis=1, keepdims=True))
-    return DepthCodes() if data.dataset.kind == "depth" else ClassCodes(len(data.dataset.classes))
+    return DepthCodes() if data.dataset.kind == "depth" else ClassCodes(data.dataset.classes)
 
 
-def size_of(data: OpenDenseDataset, positions: int, queries: int, channels: int) -> PatchSize:
+def size_of(data: OpenDataset, positions: int, queries: int, channels: int) -> PatchSize:
     """The size of a job on a data set, from the numbers of patches of a training and of a test image."""
     counts = Counter(data.manifest.splits)
     return PatchSize(counts["train"], positions, counts["test"], queries, channels, codes_of(data).count)
@@ -84,7 +84,7 @@ def _read_again(jobs: Sequence[PatchJob], name: str, size: PatchSize, free: int)
         yield notice("features-read-again", name, title=name, size=kept, free=byte_size(free), patches=fitting[-1])
 
 
-def job_seconds(job: PatchJob, data: OpenDenseDataset, size: PatchSize, grid: tuple[int, int], device: str) -> float:
+def job_seconds(job: PatchJob, data: OpenDataset, size: PatchSize, grid: tuple[int, int], device: str) -> float:
     """Seconds to fit a probe, predict the patches of test images, and read and score maps."""
     alike = replace(job, backbone="", domain="", train="", test="", labels="")
     return _probe_seconds(alike, size, device) + _map_seconds(data, size, grid, device)
@@ -97,7 +97,7 @@ def _probe_seconds(job: PatchJob, size: PatchSize, device: str) -> float:
 
 
 @lru_cache(maxsize=64)
-def _map_seconds(data: OpenDenseDataset, size: PatchSize, grid: tuple[int, int], device: str) -> float:
+def _map_seconds(data: OpenDataset, size: PatchSize, grid: tuple[int, int], device: str) -> float:
     """Seconds to encode the maps of training images and score those of test images, from timing one of each."""
     codes, place = codes_of(data), torch.device(device)
     shares = torch.rand(grid[0] * grid[1], size.codes, device=place)

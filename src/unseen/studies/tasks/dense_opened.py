@@ -5,17 +5,17 @@ from os import PathLike
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.images.dense.dense_dataset import OpenDenseDataset, open_dense_dataset
-from unseen.images.dense.sets import dense_datasets, get_dense_dataset
+from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.own.contents import Track, untracked
 from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe_all, is_own, refuse_same_names
+from unseen.images.registry import dense_sets, get_dataset
 
-AskedDense = str | OpenDenseDataset
+AskedDense = str | OpenDataset
 """The name of a data set, or an open data set of the user."""
 
 
-def asked_dense(words: Iterable[str | PathLike[str] | OpenDenseDataset], track: Track = untracked) -> list[AskedDense]:
+def asked_dense(words: Iterable[str | PathLike[str] | OpenDataset], track: Track = untracked) -> list[AskedDense]:
     """The requested data sets, each once: known names, then open data sets, including the user's own.
 
     Args:
@@ -23,16 +23,16 @@ def asked_dense(words: Iterable[str | PathLike[str] | OpenDenseDataset], track: 
         track: shows the progress of reading the images of the user's own data sets.
     """
     asked = [*dict.fromkeys(words)]
-    places = [word for word in asked if not isinstance(word, OpenDenseDataset)]
-    names = [get_dense_dataset(str(word)).name for word in places if not is_own(word)]
+    places = [word for word in asked if not isinstance(word, OpenDataset)]
+    names = [get_dataset(str(word), dense=True).name for word in places if not is_own(word)]
     own = describe_all(Path(word) for word in places if is_own(word))
-    given = [word for word in asked if isinstance(word, OpenDenseDataset)]
+    given = [word for word in asked if isinstance(word, OpenDataset)]
     found = [*given, *(open_own_dense(each, track) for each in own)]
     refuse_same_names([*names, *(each.dataset.name for each in found)])
     return [*names, *found]
 
 
-def open_dense(asked: Sequence[AskedDense], root: Path | None, kinds: Sequence[str]) -> list[OpenDenseDataset]:
+def open_dense(asked: Sequence[AskedDense], root: Path | None, kinds: Sequence[str]) -> list[OpenDataset]:
     """Open data sets; by default all that exist and have labels of the given kinds.
 
     Args:
@@ -43,14 +43,14 @@ def open_dense(asked: Sequence[AskedDense], root: Path | None, kinds: Sequence[s
         raise UserError(f"{root}: no such folder; give the folder that contains the data sets")
     if asked:
         return [
-            each if isinstance(each, OpenDenseDataset) else open_dense_dataset(get_dense_dataset(each), root)
+            each if isinstance(each, OpenDataset) else open_dataset(get_dataset(each, dense=True), root)
             for each in asked
         ]
     found = []
-    for dataset in dense_datasets().values():
+    for dataset in dense_sets().values():
         if dataset.kind in kinds:
             try:
-                found.append(open_dense_dataset(dataset, root))
+                found.append(open_dataset(dataset, root))
             except UserError:  # it was not requested by name
                 continue
     return found

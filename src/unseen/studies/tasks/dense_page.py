@@ -7,7 +7,7 @@ from pathlib import Path
 from unseen.errors import UserError
 from unseen.images.dense.labels import Kind
 from unseen.images.dense.pictures import KeptPicture
-from unseen.images.dense.sets import dense_datasets
+from unseen.images.registry import dense_sets
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_maps
 from unseen.papers.dense_settings import PATCH_PROBES, PROBE_TITLES, TRAINED
 from unseen.probes.dense.protocols import SHORT
@@ -98,7 +98,7 @@ def dense_tasks(data: RunData, results: Sequence[Result], pictures: Mapping[str,
     return [
         DenseTask(
             name,
-            titles.get(name, name) if name in dense_datasets() else own_title(titles.get(name, name)),
+            titles.get(name, name) if name in dense_sets() else own_title(titles.get(name, name)),
             (some := next(iter(probes.values()))[0]).job["kind"],
             _classes(some),
             [_probe(data, *key, found, titles, pictures) for key, found in probes.items()],
@@ -153,9 +153,9 @@ def _result(result: Result, pictures: Mapping[str, Path]) -> DenseResult:
 
 def _classes(result: Result) -> list[str]:
     """Names of the classes: from the result, or from the data set with that name, or numbers."""
-    known = dense_datasets().get(str(result.job["domain"]))
+    known = dense_sets().get(str(result.job["domain"]))
     count = len(result.values.get("by_class", []))
-    names = result.values.get("classes") or (known.classes if known else ())
+    names = result.values.get("classes") or (known.names if known else ())
     return list(names) if len(names) == count else [f"class {number}" for number in range(count)]
 
 
@@ -168,7 +168,7 @@ def _verdict(data: RunData, result: Result) -> Comparability | None:
     scored: ScoredData | None = next(
         (each for each in data.scored if (each.backbone, each.domain) == (score.backbone, score.domain)), None
     )
-    facts = dense_datasets()[trained.domain]
+    facts = dense_sets()[trained.domain]
     # The record has one protocol per data set, although there may be several.
     return compare(
         replace(scored, protocol=score.protocol) if scored else None, published_maps(trained.protocol, facts)

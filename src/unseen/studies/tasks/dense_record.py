@@ -42,7 +42,7 @@ def dense_run(
     return RunData(
         title=TITLE,
         scores=(),
-        domains=[Domain(each.name, each.title, classes=len(each.classes), licence=each.licence) for each in datasets],
+        domains=[Domain(each.name, each.title, classes=each.classes, licence=each.licence) for each in datasets],
         backbones=records,
         baseline=backbones[0].label,
         told=[
@@ -63,7 +63,7 @@ def dense_run(
                 name,
                 each.opened.dataset.name,
                 protocol.name,
-                len(each.opened.dataset.classes),
+                each.opened.dataset.classes,
                 {split: len(of) for split, of in sides.items()},
                 "given",
             )

@@ -16,9 +16,9 @@ from unseen.device import default_device
 from unseen.errors import UserError, argument, option
 from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import names_and_pixels
-from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.images.dense.labels import Kind
+from unseen.images.open_dataset import OpenDataset
 from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.dense_trained import DenseTrainingJob, score_name
 from unseen.probes.dense.bodies import Extension, extension_of
@@ -77,7 +77,7 @@ class _Trains:
         device: None for the device of the worker.
     """
 
-    datasets: Mapping[str, OpenDenseDataset]
+    datasets: Mapping[str, OpenDataset]
     backbones: Mapping[str, SentBackbone]
     out: Path
     device: str | None
@@ -91,7 +91,7 @@ class _Trains:
         step = self.watch.stepping(f"{job.domain}, {job.backbone}, {name}", job.protocol.steps)
         copy, pictures = _copy(self.backbones[job.backbone].loaded("cpu")), self.out / PICTURES / job_key(job)
         measured = train_and_score(job, copy, data, device, checkpoint=checkpoint, pictures=pictures, watch=step)
-        return measured | {"classes": list(data.dataset.classes), "device": device.type}
+        return measured | {"classes": list(data.classes), "device": device.type}
 
 
 def _checkpoint(job: DenseTrainingJob, out: Path) -> Path:
@@ -111,7 +111,7 @@ class DenseTrainingRequest:
         shorten: maps the paper's protocol to the one that is used; a short form has another name.
     """
 
-    datasets: Sequence[OpenDenseDataset]
+    datasets: Sequence[OpenDataset]
     backbones: Sequence[Backbone]
     device: torch.device
     shorten: Callable[[DenseProtocol], DenseProtocol] = lambda protocol: protocol
@@ -239,7 +239,7 @@ class DenseTrainingRequest:
         )
         return (times[-1] - times[passed - 1]) / timed
 
-    def _data(self, job: DenseTrainingJob) -> OpenDenseDataset:
+    def _data(self, job: DenseTrainingJob) -> OpenDataset:
         return next(each for each in self.datasets if each.dataset.name == job.domain)
 
     def _used(self) -> list[ProtocolUsed]:
@@ -266,9 +266,7 @@ class DenseTrainingRequest:
         return RunData(
             title=TITLE,
             scores=(),
-            domains=[
-                Domain(each.name, each.title, classes=len(each.classes), licence=each.licence) for each in datasets
-            ],
+            domains=[Domain(each.name, each.title, classes=each.classes, licence=each.licence) for each in datasets],
             backbones=[
                 RunBackbone(
                     each.label,
@@ -289,7 +287,7 @@ class DenseTrainingRequest:
                     each.label,
                     data.dataset.name,
                     self.protocols[data.dataset.name, each.label][0].name,
-                    len(data.dataset.classes),
+                    data.dataset.classes,
                     {split: Counter(data.manifest.splits)[split] for split in SPLITS},
                     "given",
                 )

@@ -12,10 +12,10 @@ import torch
 from unseen.device import default_device
 from unseen.errors import UserError, names_of
 from unseen.features.patches import PatchFeatures
-from unseen.images.dense.dense_dataset import OpenDenseDataset
 from unseen.images.dense.label_survey import survey_labels
 from unseen.images.dense.labels import Map, Objects
 from unseen.images.dense.pictures import KeptPicture, label_picture
+from unseen.images.open_dataset import OpenDataset
 from unseen.probes.patches.job import PatchJob, Predictor
 from unseen.probes.patches.scoring import image_score, map_prediction, picture_name
 from unseen.probes.patches.task import PatchTask
@@ -34,7 +34,7 @@ class DenseData:
         features: patch features by backbone and split.
     """
 
-    opened: OpenDenseDataset
+    opened: OpenDataset
     digest: str
     features: Mapping[str, Mapping[str, PatchFeatures]]
 
@@ -60,7 +60,7 @@ class DenseProbe:
         task = _task(here, job.backbone, device)
         measured, predictor = job.run(task)
         pictures = [asdict(each) for each in _pictures(task, predictor, self.out / PICTURES / job_key(job))]
-        return measured | {"classes": list(here.opened.dataset.classes), "device": device.type, "pictures": pictures}
+        return measured | {"classes": list(here.opened.classes), "device": device.type, "pictures": pictures}
 
 
 @lru_cache(maxsize=1)
@@ -86,7 +86,7 @@ def _pictures(task: PatchTask, predictor: Predictor, folder: Path) -> Iterator[K
         yield label_picture(task.opened.dataset.kind, task.opened.pixels(number), labels, shown, path, score)
 
 
-def label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:
+def label_flaws(data: OpenDataset) -> Iterator[Flaw]:
     """Images that are skipped because their labels cannot be used, labels that are not used, and those of no image."""
     survey, name = survey_labels(data), data.dataset.name
     for split, word in (("train", "training images"), ("test", "test images")):
@@ -103,9 +103,9 @@ def label_flaws(data: OpenDenseDataset) -> Iterator[Flaw]:
             yield Flaw("unused-labels", "", name, word, len(lost) + len(stray), own + len(stray), examples)
 
 
-def label_notices(data: OpenDenseDataset) -> list[Notice]:
+def label_notices(data: OpenDataset) -> list[Notice]:
     """A notice about classes that cannot be learned, if there are any."""
-    untrained = survey_labels(data).untrained(data.dataset.classes)
+    untrained = survey_labels(data).untrained(data.classes)
     if not untrained:
         return []
     names, title = names_of(untrained), data.dataset.title

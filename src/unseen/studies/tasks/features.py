@@ -16,10 +16,10 @@ from unseen.features.progress import Progress
 from unseen.features.readers import SUFFIXES
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
-from unseen.images.datasets.dataset import Dataset
-from unseen.images.datasets.listing import ALL, SPLITS
-from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.images.datasets.registry import DATASETS
+from unseen.images.dataset import Dataset
+from unseen.images.open_dataset import OpenDataset
+from unseen.images.registry import DATASETS, task_sets
+from unseen.images.rows import ALL, SPLITS
 from unseen.papers.comparability import Draw
 from unseen.probes.samples import SamplesPerClass
 from unseen.runs.data import Study
@@ -156,7 +156,7 @@ def find_task_features(folder: Path, names: Sequence[str | OpenDataset], backbon
         )
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; it should contain one folder of features per data set")
-    there = [name for name in DATASETS if (folder / name).is_dir()]
+    there = [name for name in task_sets() if (folder / name).is_dir()]
     features: list[TaskFeatures] = []
     faults: list[Notice] = []
     for name in map(str, names or there):
@@ -175,7 +175,9 @@ def find_task_features(folder: Path, names: Sequence[str | OpenDataset], backbon
         more = f" (and {len(faults) - 1} more that cannot be used)" if len(faults) > 1 else ""
         raise UserError(f"{faults[0].text}{more}")
     if not features:
-        raise UserError(f"{folder}: no features of any data set; each has a folder of its name ({', '.join(DATASETS)})")
+        raise UserError(
+            f"{folder}: no features of any data set; each has a folder of its name ({', '.join(task_sets())})"
+        )
     return Found(features, faults)
 
 

@@ -15,8 +15,8 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import names_and_pixels
-from unseen.images.datasets.listing import SPLITS
-from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.open_dataset import OpenDataset
+from unseen.images.rows import SPLITS
 from unseen.papers.comparability import ScoredData
 from unseen.papers.transfer import SOURCE
 from unseen.probes.finetuning.grid import FinetuneGrid

@@ -15,7 +15,7 @@ from unseen.errors import OtherPartsError, UserError, argument
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.files import byte_size
-from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.open_dataset import OpenDataset
 from unseen.probes.finetuning.grid import STEPS, FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.jobs import FinetuneTaskJob, trial_jobs
 from unseen.runs.execute import Executor, even

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from unseen.device import default_device
 from unseen.errors import UserError
-from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.open_dataset import OpenDataset
 from unseen.probes.finetuning.images import TaskImages, load_task_images
 from unseen.probes.finetuning.jobs import FinetuneTaskJob, trial_jobs
 from unseen.runs.job import job_key

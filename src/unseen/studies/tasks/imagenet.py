@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unseen.images.datasets.registry import DATASETS
-from unseen.images.dense.sets import get_dense_dataset
+from unseen.images.registry import get_dataset, task_sets
 from unseen.metrics.correlation import LEAST, Correlation, correlation
 from unseen.papers.dense_settings import DENSE_SETTINGS, TRAINED, is_headline
 from unseen.papers.transfer import FINETUNED, IMAGENET, LINEAR, task_setting
@@ -29,8 +28,8 @@ def against_imagenet(scores: Sequence[Score], titles: Mapping[str, str]) -> list
     Args:
         titles: data sets of the run by name; those outside the registry, such as parts of a data set, come last.
     """
-    shown = {name: dataset.title for name, dataset in DATASETS.items()}
-    shown |= {trained.domain: get_dense_dataset(trained.domain).title for trained in TRAINED.values()}
+    shown = {name: dataset.title for name, dataset in task_sets().items()}
+    shown |= {trained.domain: get_dataset(trained.domain, dense=True).title for trained in TRAINED.values()}
     shown |= {name: title for name, title in titles.items() if name not in shown}
     top1 = {(score.backbone, score.published): score for score in scores if score.domain == IMAGENET}
     points: dict[tuple[str, str], list[ImagenetPoint]] = {}

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from unseen.backbones.backbone import Spec
 from unseen.features.settings import Settings
-from unseen.images.datasets.dataset import Dataset
-from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.dataset import Dataset
+from unseen.images.open_dataset import OpenDataset
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.notices import Notice
 from unseen.runs.task_work import TaskJob

@@ -6,12 +6,12 @@ from os import PathLike
 from pathlib import Path
 
 from unseen.errors import UserError, option
-from unseen.images.datasets.limit import limited
-from unseen.images.datasets.open_dataset import OpenDataset, open_dataset
-from unseen.images.datasets.registry import DATASETS, get_dataset
+from unseen.images.limit import limited
+from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.own.contents import Track, untracked
 from unseen.images.own.description import describe_all, is_own, refuse_same_names
 from unseen.images.own.survey import open_own_dataset
+from unseen.images.registry import DATASETS, get_dataset, task_sets
 from unseen.runs.notices import Notice, left_out
 
 Asked = str | OpenDataset
@@ -50,7 +50,7 @@ def asked_datasets(words: "Iterable[str | PathLike[str] | OpenDataset]", track: 
     own = describe_all(Path(word) for word in places if is_own(word))
     found = [*given, *(open_own_dataset(each, track=track) for each in own)]
     refuse_same_names([*names, *(each.dataset.name for each in found)])
-    return [*(name for name in DATASETS if name in names), *found]
+    return [*(name for name in task_sets() if name in names), *found]
 
 
 def _known_name(word: str) -> str:
@@ -71,7 +71,7 @@ def open_datasets(asked: Sequence[Asked], root: Path | None, *, limit: int | Non
     if root is not None and not root.is_dir():
         raise UserError(f"{root}: no such folder; give the folder that contains the data sets")
     opened, absent, reasons = list[OpenDataset](), list[Notice](), list[str]()
-    for name in [word for word in asked if isinstance(word, str)] if asked else DATASETS:
+    for name in [word for word in asked if isinstance(word, str)] if asked else task_sets():
         try:
             opened.append(open_dataset(DATASETS[name], root))
         except UserError as error:

@@ -10,7 +10,7 @@ from unseen.device import on_gpu
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
 from unseen.features.speed import extraction_seconds, seconds_per_image
-from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.open_dataset import OpenDataset
 from unseen.probes.by_name.linear import ManyShotJob
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.probes.own import OwnProbe

@@ -16,7 +16,7 @@ from unseen.features.about import StoreAbout
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
-from unseen.images.datasets.open_dataset import OpenDataset
+from unseen.images.open_dataset import OpenDataset
 from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.execute import OneByOne, execute

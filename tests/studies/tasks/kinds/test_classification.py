@@ -8,10 +8,10 @@ import pytest
 
 from unseen.backbones.backbone import Spec
 from unseen.images.arrays import array_images
-from unseen.images.datasets.listing import SPLITS
-from unseen.images.datasets.open_dataset import OpenDataset
-from unseen.images.datasets.registry import DATASETS
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset
+from unseen.images.registry import DATASETS
+from unseen.images.rows import SPLITS
 from unseen.images.source import Entry
 from unseen.images.transform import Transform
 from unseen.probes.by_name.centroids import FewShotJob

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError, argument
-from unseen.images.datasets.open_dataset import OpenDataset
 from unseen.images.decode import Damaged, orientation, read_pixels
 from unseen.images.entries import EntryTable
 from unseen.images.folder import FileImages
 from unseen.images.listing import list_folder
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.open_source import open_images
 from unseen.images.source import ImageSource
 from unseen.images.tars.archive import is_image

@@ -12,9 +12,10 @@ from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.features.store import read_store
-from unseen.images.datasets.dataset import Dataset
-from unseen.images.datasets.multi_label import class_names, shown_classes
-from unseen.images.datasets.open_dataset import SPLIT_WORDS, OpenDataset, check_classes
+from unseen.images.dataset import Dataset
+from unseen.images.multi_label import class_names, shown_classes
+from unseen.images.open_dataset import OpenDataset, check_classes
+from unseen.images.rows import SPLIT_WORDS
 from unseen.papers.transfer import SOURCE
 from unseen.probes.by_name.centroids import QUERIES, WAYS, FewShotJob
 from unseen.probes.by_name.linear import ManyShotJob

@@ -1,0 +1,1 @@
+"""Corruptions of ImageNet-C, computed when images are read."""
