@@ -7,12 +7,13 @@ import pytest
 
 from tiny_imagenet import IMAGES, LEVELS, SEEN, TEST, TRAIN, TinyImageNet, make_tiny_imagenet
 from unseen.errors import UserError
-from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, DomainImages, level_domains, seen_domain
+from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, level_domains, seen_domain
 from unseen.images.folder import folder_images
 from unseen.images.imagenet_1k import imagenet_1k
 from unseen.images.list_file import listed_images
 from unseen.images.listing import list_images
 from unseen.images.manifest import Manifest, drawn
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.open_source import open_images
 from unseen.images.splits import ClassSplit, SplitRule, Splits, draw_splits
 
@@ -25,8 +26,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyImageNet:
     return make_tiny_imagenet(tmp_path_factory.mktemp("imagenet"))
 
 
-def rows(domain: DomainImages) -> set[tuple[str, str, str]]:
-    return images(domain.sides["train"][1])
+def rows(domain: OpenDataset) -> set[tuple[str, str, str]]:
+    return images(domain.part("train")[1])
 
 
 def images(manifest: Manifest) -> set[tuple[str, str, str]]:
@@ -46,7 +47,7 @@ def test_levels_are_split_as_one_class_at_a_time(tiny: TinyImageNet) -> None:
         }
         assert rows(domain) == expected
         assert domain.rows == {"train": 3 * TRAIN, "test": 3 * TEST}
-        assert domain.concepts == tuple(sorted(WANTED[domain.name]))
+        assert domain.classes == tuple(sorted(WANTED[domain.name]))
 
 
 def test_who_drew_the_images_is_told(tiny: TinyImageNet) -> None:
@@ -98,7 +99,7 @@ def test_what_is_missing_is_named_all_at_once(tiny: TinyImageNet) -> None:
     with pytest.raises(UserError, match=f"fewer than 23 images of 3 of 3 concepts \\(n02121808 has {IMAGES}"):
         level_domains(source, {"l1": WANTED["l1"]}, "tiny", rule=SplitRule(3, 20, 20))
     [domain], lost = level_domains(source, wanted, "tiny", rule=RULE, on_missing="report")
-    assert domain.concepts == tuple(sorted(WANTED["l1"]))
+    assert domain.classes == tuple(sorted(WANTED["l1"]))
     assert lost.absent == ("n99999998", "n99999999")
     with pytest.raises(UserError, match="0 concepts of l1 have enough images"):
         level_domains(source, {"l1": WANTED["l1"]}, "tiny", rule=SplitRule(3, 20, 20), on_missing="report")
@@ -122,8 +123,8 @@ def test_imagenet_1k_trains_on_one_set_and_tests_on_the_other(tiny: TinyImageNet
     train, test = (imagenet_1k(tiny.imagenet_1k, split=split) for split in ("train", "val"))
     domain = seen_domain(train, test, list(SEEN), "tiny")
     assert (domain.name, domain.rows) == ("in1k", {"train": 3 * IMAGES, "test": 3 * TEST})
-    assert domain.concepts == tuple(sorted(SEEN))
-    assert {entry.id.rpartition("/")[2][:15] for entry in domain.sides["test"][1].entries} == {"ILSVRC2012_val_"}
+    assert domain.classes == tuple(sorted(SEEN))
+    assert {entry.id.rpartition("/")[2][:15] for entry in domain.part("test")[1].entries} == {"ILSVRC2012_val_"}
     with pytest.raises(UserError, match="different classes: 1 occur only in seen \\(n00000001\\)"):
         seen_domain(train, test, [*SEEN, "n00000001"], "tiny")
 

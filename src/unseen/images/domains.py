@@ -1,5 +1,4 @@
-"""The images of a study's domains, the seen concepts and each level of unseen ones, divided into training and test
-images.
+"""The domains of a concept study as data sets: the seen concepts, and each level of unseen ones.
 
 The levels share one source of images, in which each concept is split by a draw. The seen concepts have two sources, as
 in ImageNet-1K: one for training and one for testing.
@@ -10,8 +9,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from unseen.errors import UserError
+from unseen.images.dataset import Dataset
 from unseen.images.entries import EntryTable
 from unseen.images.manifest import Manifest, whole
+from unseen.images.open_dataset import Images, OpenDataset
 from unseen.images.source import ImageSource
 from unseen.images.splits import COG, ClassSplit, SplitRule, Splits, draw_splits
 
@@ -22,21 +23,6 @@ DRAWN_BY = "drawn by"
 US, SOMEBODY_ELSE = "us", "somebody else"
 SHOWN = 3
 OnMissing = Literal["fail", "report"]
-
-
-@dataclass(frozen=True, eq=False)
-class DomainImages:
-    """A domain: for "train" and "test" the source of its images and the manifest with the split of that name.
-
-    Attributes:
-        concepts: ids of its classes, sorted.
-        rows: number of images by split.
-    """
-
-    name: str
-    concepts: tuple[str, ...]
-    sides: Mapping[str, tuple[ImageSource, Manifest]]
-    rows: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -60,6 +46,17 @@ class LeftOut:
         return " and ".join(parts)
 
 
+def open_domain(name: str, concepts: Sequence[str], images: Images, *, tests: Images | None = None) -> OpenDataset:
+    """A domain with training and test images.
+
+    Args:
+        concepts: ids of its classes, sorted.
+        tests: the test images, if they have a source of their own.
+    """
+    apart = {} if tests is None else {"test": tests}
+    return OpenDataset(Dataset(name, name, len(concepts), names=tuple(concepts)), *images, apart=apart)
+
+
 def level_domains(
     source: ImageSource,
     levels: Mapping[str, Collection[str]],
@@ -70,7 +67,7 @@ def level_domains(
     splits: Splits | None = None,
     on_missing: OnMissing = "fail",
     advice: str = "",
-) -> tuple[list[DomainImages], LeftOut]:
+) -> tuple[list[OpenDataset], LeftOut]:
     """The images of each level, and the concepts that were left out.
 
     Reads the source twice, for any number of levels; a concept may be in several levels.
@@ -105,7 +102,7 @@ def level_domains(
 
 def seen_domain(
     train: ImageSource, test: ImageSource, expected: Collection[str] | None, where: str, name: str = SEEN
-) -> DomainImages:
+) -> OpenDataset:
     """All images of one source for training and all of another for testing; both must have the same classes.
 
     Args:
@@ -115,9 +112,8 @@ def seen_domain(
     _same_classes(classes[0], classes[1], f"{where}: training and validation images", ("training", "validation"))
     if expected is not None:
         _same_classes(set(expected), classes[0], f"{where}: the seen domain and the images", ("seen", "images"))
-    sides = {word: (source, whole(source, word)) for word, source in (("train", train), ("test", test))}
-    rows = {word: len(manifest) for word, (_, manifest) in sides.items()}
-    return DomainImages(name, tuple(sorted(classes[0])), sides, rows)
+    images, tests = (train, whole(train, "train")), (test, whole(test, "test"))
+    return open_domain(name, sorted(classes[0]), images, tests=tests)
 
 
 def _names(source: ImageSource, wanted: Collection[str]) -> dict[str, list[str]]:
@@ -131,7 +127,7 @@ def _names(source: ImageSource, wanted: Collection[str]) -> dict[str, list[str]]
 
 def _domains(
     source: ImageSource, levels: Mapping[str, Sequence[str]], splits: Splits, where: str
-) -> Iterator[DomainImages]:
+) -> Iterator[OpenDataset]:
     members: dict[str, list[str]] = {}
     for level, concepts in levels.items():
         for label in concepts:
@@ -144,8 +140,7 @@ def _domains(
             words[level].append(word)
     for level, concepts in levels.items():
         manifest = Manifest(EntryTable.of(ids.pop(level), f"{where}, {level}"), words[level])
-        rows = {word: words[level].count(word) for word in ("train", "test")}
-        yield DomainImages(level, tuple(concepts), dict.fromkeys(("train", "test"), (source, manifest)), rows)
+        yield open_domain(level, concepts, (source, manifest))
 
 
 def _sides(source: ImageSource, splits: Mapping[str, ClassSplit], where: str) -> Iterator[tuple[str, str, str]]:

@@ -65,13 +65,13 @@ class OpenDataset:
         """All classes: as named by the data set, or sorted; for images with several classes, the individual classes."""
         if self.dataset.names or self.reader is not None:
             return self.dataset.names
-        labels = (entry.label for _, manifest in self._images for entry in manifest.entries)
+        labels = (entry.label for _, manifest in self.images for entry in manifest.entries)
         return _class_names(labels, several=self.dataset.multi_label)
 
     @cached_property
-    def rows(self) -> dict[str, int]:
+    def rows(self) -> Counter[str]:
         """Number of images of each split."""
-        return dict(Counter(split for _, manifest in self._images for split in manifest.splits))
+        return Counter(split for _, manifest in self.images for split in manifest.splits)
 
     @property
     def _reader(self) -> LabelReader:
@@ -80,7 +80,8 @@ class OpenDataset:
         return self.reader
 
     @property
-    def _images(self) -> list[Images]:
+    def images(self) -> list[Images]:
+        """All sources, each with its manifest."""
         return [(self.source, self.manifest), *self.apart.values()]
 
     def part(self, split: str) -> Images:

@@ -145,7 +145,7 @@ def test_splits_of_features_are_read(tiny: TinyImageNet, made: Path, tmp_path: P
 def test_domains_and_where_their_images_are(tiny: TinyImageNet) -> None:
     chosen, places = choose_levels(tiny.levels), images_of(tiny)
     domains, said = open_domains(chosen, ["in1k", "l2"], places)
-    assert [(domain.name, domain.concepts) for domain in domains][1] == ("l2", tuple(sorted(LEVELS[2])))
+    assert [(domain.name, domain.classes) for domain in domains][1] == ("l2", tuple(sorted(LEVELS[2])))
     assert said == []
     found = sources_of_tests(["in1k", "l1", "l2"], "in1k", places)
     assert found["l1"] is found["l2"]

@@ -13,7 +13,7 @@ from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.disk import feature_bytes
 from unseen.features.store import write_store
-from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, DomainImages
+from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, open_domain
 from unseen.images.transform import Transform
 from unseen.ontology.levels import Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
@@ -119,7 +119,7 @@ class Release:
 def test_blurred_faces_are_said() -> None:
     names = ("ImageNet-1K with blurred faces, training", "ImageNet-1K with blurred faces, validation")
     train, test = ((Release(name), None) for name in names)
-    domain = DomainImages("in1k", (), {"train": train, "test": test}, {})  # type: ignore[dict-item]
+    domain = open_domain("in1k", (), train, tests=test)  # type: ignore[arg-type]
     images = images_used([domain])
     assert [each.release for each in images] == ["imagenet-1k-blurred-train", "imagenet-1k-blurred-val"]
     assert [each.code for each in image_notices(images)] == ["blurred-faces"]

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from unseen.errors import UserError, did_you_mean, names_of
-from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, DomainImages, LeftOut, OnMissing, level_domains
+from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, LeftOut, OnMissing, level_domains, open_domain
 from unseen.images.entries import EntryTable
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.open_source import open_images
 from unseen.images.own.concept_file import ConceptDescription
 from unseen.images.own.contents import SharedImages, Track, digests, untracked
@@ -81,7 +82,7 @@ class ConceptData:
 
     def open(
         self, names: Sequence[str], on_missing: OnMissing = "fail", track: Track = untracked
-    ) -> tuple[list[DomainImages], LeftOut]:
+    ) -> tuple[list[OpenDataset], LeftOut]:
         """The images of some domains, and the classes that were left out; duplicates across splits are refused.
 
         Args:
@@ -101,7 +102,7 @@ class ConceptData:
             raise UserError(f"{where}: {repeated}; remove them, or set allow_duplicates = true")
         return domains, lost
 
-    def repeated(self, domains: Sequence[DomainImages], track: Track = untracked) -> str:
+    def repeated(self, domains: Sequence[OpenDataset], track: Track = untracked) -> str:
         """Number of test images that are also training images, with examples; empty if there are none or they are
         allowed.
         """
@@ -112,7 +113,7 @@ class ConceptData:
 
     def _given(
         self, wanted: Mapping[str, Collection[str]], where: str, on_missing: OnMissing, advice: str
-    ) -> tuple[list[DomainImages], LeftOut]:
+    ) -> tuple[list[OpenDataset], LeftOut]:
         """Domains whose images are already split."""
         sides = {side: Counter(entry.label for entry in source.entries) for side, source in self.sources.items()}
         needed = {name for classes in wanted.values() for name in classes}
@@ -130,8 +131,7 @@ class ConceptData:
             if len(kept) < 2:
                 raise UserError(f"{where}: {len(kept)} classes of {name} have enough images; a classifier needs two")
             parts = {side: (source, _manifest(source, {*kept}, side)) for side, source in self.sources.items()}
-            rows = {side: len(manifest) for side, (_, manifest) in parts.items()}
-            domains.append(DomainImages(name, kept, parts, rows))
+            domains.append(open_domain(name, kept, parts["train"], tests=parts["test"]))
         return domains, lost
 
 
@@ -289,9 +289,9 @@ def _manifest(source: ImageSource, classes: Collection[str], side: str) -> Manif
     return Manifest(EntryTable.of(rows, side), [side] * len(rows))
 
 
-def repeated_images(domain: DomainImages, track: Track = untracked) -> list[tuple[str, str]]:
+def repeated_images(domain: OpenDataset, track: Track = untracked) -> list[tuple[str, str]]:
     """(training id, test id) for each test image that has the same bytes as a training image; all images are read."""
-    trained, tested = (_digests(*domain.sides[side], side, track) for side in ("train", "test"))
+    trained, tested = (_digests(*domain.part(side), side, track) for side in ("train", "test"))
     first = {digest: id_ for id_, digest in reversed(trained)}
     return [(first[digest], id_) for id_, digest in tested if digest in first]
 

@@ -19,7 +19,7 @@ from unseen.features.progress import Progress
 from unseen.features.readers import SUFFIXES, read_features
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
-from unseen.images.domains import DomainImages
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.description import FOLDERS
 from unseen.images.releases import WNID
 from unseen.runs.extraction import Pass, extract_passes
@@ -68,7 +68,7 @@ Places = dict[str, dict[str, tuple[Place, Place]]]
 
 
 def extract_domains(
-    domains: Sequence[DomainImages],
+    domains: Sequence[OpenDataset],
     backbones: Sequence[Backbone],
     folder: Path,
     settings: Settings,
@@ -85,7 +85,7 @@ def extract_domains(
     """
     sides = [(domain, split) for domain in domains for split in SIDES]
     passes = [
-        Pass(*domain.sides[split], split, folder / domain.name, partial(watch, domain.name, split))
+        Pass(*domain.part(split), split, folder / domain.name, partial(watch, domain.name, split))
         for domain, split in sides
     ]
     for (domain, split), stores in zip(sides, extract_passes(means, passes, backbones, settings), strict=True):

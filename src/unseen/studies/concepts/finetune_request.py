@@ -16,9 +16,9 @@ from unseen.device import default_device
 from unseen.errors import UserError, did_you_mean
 from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import fingerprint, names_and_pixels
-from unseen.images.domains import DomainImages
 from unseen.images.joined import joined_images
 from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.source import ImageSource
 from unseen.ontology.levels_hash import levels_hash
 from unseen.own_code import runs_code
@@ -238,9 +238,9 @@ def _backbones(data: RunData, asked: Sequence[str] | None, called: Sequence[str]
     return list(asked or names)
 
 
-def _refuse_other_features(run: Path, domain: DomainImages, backbones: Sequence[Backbone], watch: Watch) -> None:
+def _refuse_other_features(run: Path, domain: OpenDataset, backbones: Sequence[Backbone], watch: Watch) -> None:
     """Refuse images or backbones that differ from those of the features in the run, if these exist."""
-    known = {split: _known(*domain.sides[split], split) for split in SIDES}
+    known = {split: _known(*domain.part(split), split) for split in SIDES}
     stores = [store for store in stores_in(run / FEATURES / domain.name) if store.split in known]
     for label, spec in ((backbone.label, backbone.spec) for backbone in backbones):
         own = [store for store in stores if store.backbone == label]
@@ -269,7 +269,7 @@ def _known(source: ImageSource, manifest: Manifest, split: str) -> dict[str, str
 
 
 def _trainings(
-    domain: DomainImages, backbones: Sequence[Backbone], epochs: int, batch: int, rate: float, seeds: range
+    domain: OpenDataset, backbones: Sequence[Backbone], epochs: int, batch: int, rate: float, seeds: range
 ) -> list[Training]:
     source, manifest = _together(domain)
     images = names_and_pixels(source, manifest, SIDES)
@@ -281,9 +281,9 @@ def _trainings(
     ]
 
 
-def _together(domain: DomainImages) -> tuple[ImageSource, Manifest]:
+def _together(domain: OpenDataset) -> tuple[ImageSource, Manifest]:
     """Training and test images in one manifest; those of ImageNet-1K come from two sources."""
-    (source, manifest), (tested, _) = (domain.sides[split] for split in SIDES)
+    (source, manifest), (tested, _) = (domain.part(split) for split in SIDES)
     if source is tested:
         return source, manifest
     joined = joined_images({"train": source, "test": tested})

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.errors import UserError, argument, option
-from unseen.images.domains import SEEN, DomainImages, OnMissing, level_domains, seen_domain
+from unseen.images.domains import SEEN, OnMissing, level_domains, seen_domain
 from unseen.images.imagenet_1k import imagenet_1k
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.open_source import open_images
 from unseen.images.own.concept_data import ConceptData
 from unseen.images.source import ImageSource
@@ -40,7 +41,7 @@ class ImagePlaces:
 
 def open_domains(
     chosen: ChosenLevels, names: Sequence[str], places: ImagePlaces, watch: Watch | None = None
-) -> tuple[list[DomainImages], list[str]]:
+) -> tuple[list[OpenDataset], list[str]]:
     """The images of domains, in order, and sentences about skipped concepts, which `watch` receives too."""
     told = watch or Silent()
     if chosen.data is not None:
@@ -48,7 +49,7 @@ def open_domains(
     rule = split_rule(places.variant)
     if places.splits and rule != COG:
         raise UserError(f"{option('variant', places.variant)} draws its own splits; leave out {argument('splits')}")
-    found: dict[str, DomainImages] = {}
+    found: dict[str, OpenDataset] = {}
     said: list[str] = []
     seen = chosen.seen_domain
     if seen in names:
@@ -78,7 +79,7 @@ def open_domains(
 
 def _own_domains(
     data: ConceptData, names: Sequence[str], places: ImagePlaces, told: Watch
-) -> tuple[list[DomainImages], list[str]]:
+) -> tuple[list[OpenDataset], list[str]]:
     """The images of the user's own data."""
     given = [("imagenet-1k", places.imagenet_1k), ("truth", places.truth), ("splits", places.splits)]
     others = [name for name, place in given if place is not None]
@@ -114,7 +115,7 @@ def sources_of_tests(
     return found
 
 
-def _seen(chosen: ChosenLevels, places: ImagePlaces, watch: Watch) -> DomainImages:
+def _seen(chosen: ChosenLevels, places: ImagePlaces, watch: Watch) -> OpenDataset:
     place = places.imagenet_1k
     if place is None:
         rest = option("domains", [*chosen.domains])

@@ -10,7 +10,8 @@ from unseen.device import on_gpu
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
 from unseen.features.speed import extraction_seconds, seconds_per_image
-from unseen.images.domains import SEEN, DomainImages
+from unseen.images.domains import SEEN
+from unseen.images.open_dataset import OpenDataset
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.comparability import Draw
@@ -79,7 +80,7 @@ class DomainCost:
 
 
 def extraction_costs(
-    domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings, gpus: int = 1
+    domains: Sequence[OpenDataset], backbones: Sequence[Backbone], folder: Path, settings: Settings, gpus: int = 1
 ) -> tuple[list[DomainCost], float]:
     """The cost of each domain for all backbones, and the estimated seconds of the missing features."""
     costs, seconds = list[DomainCost](), 0.0
@@ -95,24 +96,22 @@ def extraction_costs(
             for of in ([rows] * len(backbones), left)
         )
         images = domain.rows["train"], domain.rows["test"]
-        costs.append(DomainCost(domain.name, len(domain.concepts), *images, rows - max(of_all), size, missing))
+        costs.append(DomainCost(domain.name, len(domain.classes), *images, rows - max(of_all), size, missing))
         if max(left):
-            speed = speed or seconds_per_image(domain.sides["train"][0], backbones, settings)
+            speed = speed or seconds_per_image(domain.part("train")[0], backbones, settings)
             seconds += extraction_seconds(speed, left, settings, gpus)
     return costs, seconds
 
 
-def domain_remaining(
-    domain: DomainImages, backbones: Sequence[Backbone], folder: Path, settings: Settings
-) -> list[int]:
+def domain_remaining(domain: OpenDataset, backbones: Sequence[Backbone], folder: Path, settings: Settings) -> list[int]:
     """Number of images of a domain without features in `folder`, by backbone."""
     specs, place = [backbone.spec for backbone in backbones], folder / domain.name
-    parts = [remaining_rows(*domain.sides[split], split, specs, place, settings) for split in SIDES]
+    parts = [remaining_rows(*domain.part(split), split, specs, place, settings) for split in SIDES]
     return [sum(of) for of in zip(*parts, strict=True)]
 
 
 def missing_bytes(
-    domains: Sequence[DomainImages], backbones: Sequence[Backbone], folder: Path, settings: Settings
+    domains: Sequence[OpenDataset], backbones: Sequence[Backbone], folder: Path, settings: Settings
 ) -> int:
     """Bytes of the features of domains that are missing in `folder`."""
     return sum(
@@ -122,7 +121,7 @@ def missing_bytes(
     )
 
 
-def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone]) -> list[FeaturePair]:
+def expected_pairs(domains: Sequence[OpenDataset], backbones: Sequence[Backbone]) -> list[FeaturePair]:
     """Missing features as pairs for planning."""
     counts = {domain.name: _images_by_class(domain) for domain in domains}
     return [
@@ -133,7 +132,7 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
             "",
             "",
             "",
-            len(domain.concepts),
+            len(domain.classes),
             counts[domain.name].samples,
             domain.rows["train"],
             backbone.spec.dimension,
@@ -145,12 +144,11 @@ def expected_pairs(domains: Sequence[DomainImages], backbones: Sequence[Backbone
     ]
 
 
-def _images_by_class(domain: DomainImages) -> ClassCounts:
+def _images_by_class(domain: OpenDataset) -> ClassCounts:
     counts: Counter[tuple[str, str]] = Counter()
-    manifests = {id(manifest): manifest for _, manifest in domain.sides.values()}  # levels have one for both sides
-    for manifest in manifests.values():
+    for _, manifest in domain.images:
         counts.update((entry.label, side) for entry, side in zip(manifest.entries, manifest.splits, strict=True))
-    train, test = (tuple(counts[concept, side] for concept in domain.concepts) for side in SIDES)
+    train, test = (tuple(counts[concept, side] for concept in domain.classes) for side in SIDES)
     return ClassCounts(train, test)
 
 

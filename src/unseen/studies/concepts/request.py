@@ -122,7 +122,7 @@ def request_of_images(
     """A study of images, which are indexed now and extracted when the study is run."""
     domains, said = open_domains(chosen, asked.domains, places, watch)
     draw: Draw = "ours" if places.splits is None else "given"  # if stores of an earlier version do not record it
-    asked = replace(asked, concepts={domain.name: domain.concepts for domain in domains}, draw=draw)
+    asked = replace(asked, concepts={domain.name: domain.classes for domain in domains}, draw=draw)
     drawn = own_splits(chosen.data) if chosen.data else splits_used(places.splits, places.variant)
     source = ImageFeatures(domains, backbones, settings, drawn, [told(text) for text in said])
     return ConceptRequest(asked, source, published)

@@ -13,7 +13,7 @@ from unseen.errors import UserError, option
 from unseen.features.checked import Tell
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
-from unseen.images.domains import DomainImages
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.splits import COG
 from unseen.runs.extraction import refuse_unfinished
 from unseen.runs.means import ALONE, Means
@@ -137,7 +137,7 @@ class ImageFeatures:
         notices: notices about skipped images and concepts.
     """
 
-    domains: Sequence[DomainImages]
+    domains: Sequence[OpenDataset]
     backbones: Sequence[Backbone]
     settings: Settings
     splits: SplitsUsed

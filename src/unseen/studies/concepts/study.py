@@ -16,7 +16,8 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import published_as, trained_on
 from unseen.features.about import BackboneAbout, StoreAbout
-from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US, DomainImages
+from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US
+from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.concept_data import ConceptData
 from unseen.images.releases import release_of
 from unseen.images.splits import Splits
@@ -176,7 +177,7 @@ def random_notices(backbones: Iterable[ReportBackbone]) -> list[Notice]:
     ]
 
 
-def images_used(domains: Sequence[DomainImages], seen: str = SEEN) -> list[ImagesUsed]:
+def images_used(domains: Sequence[OpenDataset], seen: str = SEEN) -> list[ImagesUsed]:
     """The sources of the images of each split; the levels share one source.
 
     Args:
@@ -184,7 +185,8 @@ def images_used(domains: Sequence[DomainImages], seen: str = SEEN) -> list[Image
     """
     found = []
     for domain in domains:
-        for split, (source, _) in domain.sides.items():
+        for split in SIDES:
+            source, _ = domain.part(split)
             release = release_of(source.about)
             found.append(
                 ImagesUsed(
