@@ -99,9 +99,8 @@ def open_dataset(
     """
     from unseen.errors import UserError
     from unseen.images.open_dataset import open_dataset as find
-    from unseen.images.own.dense import open_own_dense
     from unseen.images.own.description import describe, is_own
-    from unseen.images.own.survey import open_own_dataset
+    from unseen.images.own.open_own import open_own
     from unseen.images.registry import get_dataset
 
     place = None if root is None else Path(root)
@@ -109,7 +108,7 @@ def open_dataset(
         if root is not None or partial:
             raise UserError(f"{name}: root and partial apply to data sets given by name; leave them out for your own")
         own = describe(Path(name))
-        return open_own_dense(own) if dense else open_own_dataset(own, seed=seed)
+        return open_own(own, dense=dense, seed=seed)
     return find(get_dataset(str(name), dense=dense), place, seed=seed, partial=partial)
 
 
@@ -257,8 +256,8 @@ def extract(
 def _own_data(place: Path) -> "OpenDataset | Path":
     """The data set of a TOML file or of a folder with training and test images; otherwise the place of images."""
     from unseen.images.own.description import SUFFIX, describe
-    from unseen.images.own.survey import open_own_dataset
+    from unseen.images.own.open_own import open_own
 
     if place.suffix.lower() == SUFFIX or ((place / "train").is_dir() and (place / "test").is_dir()):
-        return open_own_dataset(describe(place))
+        return open_own(describe(place))
     return place

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.features.settings import Precision
-    from unseen.images.own.test_set import OwnSet
+    from unseen.images.own.own_data import OwnData
     from unseen.metrics.robustness import Method
     from unseen.report.core.model import Figure
     from unseen.studies.shifts.plans import ModelPlan
@@ -170,7 +170,7 @@ def shifts(
     *,
     out: str | PathLike[str],
     sets: str | PathLike[str] | None = None,
-    test_sets: "str | PathLike[str] | OwnSet | Sequence[str | PathLike[str] | OwnSet]" = (),
+    test_sets: "str | PathLike[str] | OwnData | Sequence[str | PathLike[str] | OwnData]" = (),
     only: str | Sequence[str] | None = None,
     classes: str | PathLike[str] | Sequence[str | PathLike[str]] = "own",
     mapping: str | PathLike[str] | Mapping[str, str] | None = None,
@@ -206,7 +206,7 @@ def shifts(
         sets: folder that contains the published test sets.
         test_sets: test sets of your own: a folder with one folder per class, a CSV or Parquet file of images and
             labels, a folder written by `unseen shifts captions`, a TOML file, or an
-            `unseen.images.own.test_set.OwnSet`.
+            `unseen.images.own.own_data.OwnData`.
         only: names of test sets in `sets`, or patterns such as "imagenet-c.*"; by default all that exist.
         classes: classes to score on: "own" for those of each test set, "shared" for those of all test sets, names of
             test sets, or lists of classes by name or file.
@@ -236,7 +236,7 @@ def shifts(
         >>> run.scores()[["backbone", "domain", "value"]]
     """
     from unseen.features.settings import extraction_settings
-    from unseen.images.own.test_set import OwnSet
+    from unseen.images.own.own_data import OwnData
     from unseen.ontology.class_mapping import choose_mapping
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
@@ -253,7 +253,7 @@ def shifts(
     wanted = [only] if isinstance(only, str) else list(only or ())
     scopes = [fspath(name) for name in ([classes] if isinstance(classes, str | PathLike) else classes)]
     folder = Path(out)
-    own = [test_sets] if isinstance(test_sets, str | PathLike | OwnSet) else list(test_sets)
+    own = [test_sets] if isinstance(test_sets, str | PathLike | OwnData) else list(test_sets)
     request = ShiftRequest(
         _models(models, common, allow_code=allow_code),
         open_sets(None if sets is None else Path(sets), wanted, own, partial=partial),

@@ -14,8 +14,8 @@ from unseen.images.decode import decode, image_size, orientation
 from unseen.images.dense.labels import Objects
 from unseen.images.dense.turned import turned_labels
 from unseen.images.open_dataset import OpenDataset
-from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe
+from unseen.images.own.open_own import open_own
 from unseen.images.transform import Transform
 
 ORIENTATIONS = range(1, 9)
@@ -84,7 +84,7 @@ def two_masks(root: Path, turn: int, suffix: str = ".png", *, turned: bool = Fal
         Image.fromarray(np.repeat(255 * mask[..., None], 3, axis=2)).save(root / f"images/{split}/x{suffix}", exif=exif)
         Image.fromarray(by_pil(mask, turn) if turned else mask).save(root / f"masks/{split}/x.png")
     (root / "classes.txt").write_text("dark\nbright\n")
-    return open_own_dense(describe(root))
+    return open_own(describe(root), dense=True)
 
 
 @pytest.mark.parametrize("turn", ORIENTATIONS)

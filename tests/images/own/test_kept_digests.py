@@ -9,7 +9,7 @@ from picture_files import jpeg
 from unseen.images.folder import FileImages
 from unseen.images.own import kept_digests
 from unseen.images.own.description import describe
-from unseen.images.own.survey import survey_dataset
+from unseen.images.own.open_own import survey_own
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def content(root: Path) -> str:
-    return survey_dataset(describe(root)).checked().dataset.content
+    return survey_own(describe(root)).checked().dataset.content
 
 
 def test_files_are_read_again_only_when_they_changed(tmp_path: Path, reads: list[str]) -> None:

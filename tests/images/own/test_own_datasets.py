@@ -14,13 +14,13 @@ from unseen.errors import UserError
 from unseen.images.limit import limited
 from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.description import describe, describe_all, is_own
-from unseen.images.own.survey import open_own_dataset, survey_dataset
+from unseen.images.own.open_own import open_own, survey_own
 
 BOTH = '[train]\nimages = "birds/train"\n[test]\nimages = "birds/test"\n'
 
 
 def opened(place: Path) -> OpenDataset:
-    return open_own_dataset(describe(place))
+    return open_own(describe(place))
 
 
 def refusal(place: Path) -> str:
@@ -149,6 +149,8 @@ def test_images_of_several_classes(tmp_path: Path) -> None:
         (f'name = "birds"\n{BOTH}licens = "x"', r"\[test\]: unknown key 'licens'"),
         (f'name = "birds"\nlicense = "x"\n{BOTH}', "unknown key 'license'; did you mean licence"),
         (f'name = "birds"\nmetric = "top5"\n{BOTH}', "metric: must be one of top1, mean-per-class, map-11-point"),
+        (f'name = "birds"\nmapping = "cifar-10"\n{BOTH}', "the key 'mapping' is for test sets"),
+        (f"metric = 'top1'\n{BOTH}", "the key 'name' is missing"),
         ('name = "birds"\n[train]\nimages = "birds/train"\n', r"\[test\] is missing"),
         (f'name = "birds"\n{BOTH}[all]\nimages = "birds"\n', r"\[all\] is for unsplit images"),
         (f'name = "pets"\n{BOTH}', "'pets' is the name of another data set; choose another"),
@@ -198,7 +200,7 @@ def test_missing_files_are_named_and_counted(tmp_path: Path) -> None:
     place = write_toml(tmp_path, f'name = "birds"\n{csv_table(tmp_path)}')
     (tmp_path / "birds/robin/train0.jpg").unlink()
     (tmp_path / "birds/wren/test1.jpg").write_bytes(b"")
-    found = survey_dataset(describe(place))
+    found = survey_own(describe(place))
     files = [str(tmp_path / f"birds/{name}.jpg") for name in ("robin/train0", "wren/test1")]
     assert found.missing == files
     assert f"2 of 24 image files are missing or empty: {files[0]}" in found.problems[0]

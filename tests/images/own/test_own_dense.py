@@ -18,8 +18,9 @@ from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.images.dense.labels import Objects
 from unseen.images.formats.coco import read_coco
 from unseen.images.open_dataset import OpenDataset
-from unseen.images.own.dense import label_counts, open_own_dense, unusable_labels
+from unseen.images.own.dense import label_counts, unusable_labels
 from unseen.images.own.description import describe
+from unseen.images.own.open_own import open_own
 from unseen.studies.tasks.dense_opened import asked_dense
 from unseen.studies.tasks.dense_work import label_flaws
 
@@ -31,7 +32,7 @@ COCO: dict[str, Any] = {
 
 
 def opened(place: Path) -> OpenDataset:
-    return open_own_dense(describe(place))
+    return open_own(describe(place), dense=True)
 
 
 def coco_folder(root: Path, record: object = COCO) -> Path:
@@ -279,7 +280,7 @@ def test_depths_and_damaged_maps(tmp_path: Path) -> None:
 
 def test_the_task_decides_the_command(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="its task is classification"):
-        open_own_dense(describe(write_toml(tmp_path, 'name = "x"\n[all]\nimages = "i"\n')))
+        open_own(describe(write_toml(tmp_path, 'name = "x"\n[all]\nimages = "i"\n')), dense=True)
 
 
 def test_opened_in_python(tmp_path: Path) -> None:

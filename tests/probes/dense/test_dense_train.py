@@ -17,8 +17,8 @@ from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.images.dense.labels import Objects
 from unseen.images.open_dataset import OpenDataset, open_dataset
-from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe
+from unseen.images.own.open_own import open_own
 from unseen.images.registry import get_dataset
 from unseen.images.transform import Transform
 from unseen.probes.dense import train
@@ -49,7 +49,7 @@ def squares(tmp_path_factory: pytest.TempPathFactory) -> OpenDataset:
             Image.fromarray(pixels).save(root / f"images/{split}/{number}.png")
             Image.fromarray(mask).save(root / f"masks/{split}/{number}.png")
     (root / "classes.txt").write_text("ground\nsquare\n")
-    return open_own_dense(describe(root))
+    return open_own(describe(root), dense=True)
 
 
 def trained(

@@ -11,8 +11,8 @@ from PIL import Image
 
 from unseen.backbones.load import load_backbone
 from unseen.images.open_dataset import OpenDataset
-from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe
+from unseen.images.own.open_own import open_own
 from unseen.probes.dense.protocols import DETECTION_FINETUNED, SEGMENTATION, DenseProtocol, shortened
 from unseen.studies.study import run_study
 from unseen.studies.tasks.dense_training import DenseTrainingRequest
@@ -56,7 +56,7 @@ def photographs(folder: Path) -> dict[str, OpenDataset]:
     for kind, root in (("boxes", coco), ("classes", masks)):
         described = describe(root)
         table = replace(described.table, allow_duplicates=True)
-        found[kind] = open_own_dense(replace(described, table=table))
+        found[kind] = open_own(replace(described, table=table), dense=True)
     return found
 
 

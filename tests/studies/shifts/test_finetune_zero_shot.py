@@ -11,7 +11,7 @@ from tiny_training import HUES, hues, tiny_clip
 
 from unseen.backbones.wise_ft import write_interpolations
 from unseen.errors import UserError
-from unseen.images.own.test_set import open_own
+from unseen.images.own.one_split import open_test_set
 from unseen.studies.shifts.finetune import RATES, STEPS, FinetuneRequest, finetune_zero_shot
 from unseen.studies.shifts.plans import ModelPlan, load_model, read_plans
 from unseen.studies.shifts.request import ShiftRequest
@@ -55,7 +55,7 @@ def test_it_learns_resumes_and_is_interpolated(request_: FinetuneRequest, tmp_pa
     assert all(torch.equal(kept[name], value) for name, value in zero.items())
     write_interpolations(whole / "zero-shot.safetensors", whole / file, [0.5], tmp_path / "wise")
     plans = [*read_plans(table), replace(plan, model="wise", checkpoint=tmp_path / "wise/alpha-0.5.safetensors")]
-    sets = [open_own(Path(request_.data.source.source.root))]  # type: ignore[attr-defined]
+    sets = [open_test_set(Path(request_.data.source.source.root))]  # type: ignore[attr-defined]
     run = run_study(ShiftRequest(plans, sets, SETTINGS), tmp_path / "run")
     accuracy = {score.backbone: score.value for score in run.scores}
     assert accuracy["tiny fine-tuned 0.003"] > max(0.8, accuracy["tiny zero-shot"])

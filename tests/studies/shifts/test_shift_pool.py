@@ -11,7 +11,8 @@ from shift_places import SETTINGS
 from tiny_training import HUES, NETWORK, SIZE, captions, hues, tiny_clip
 
 from unseen.errors import UserError
-from unseen.images.own.test_set import OwnSet, open_own
+from unseen.images.own.one_split import open_test_set
+from unseen.images.own.own_data import OwnData
 from unseen.probes.finetuning.protocol import AdamWProtocol, FinetuneProtocol
 from unseen.runs.means import Means
 from unseen.runs.results import read_all
@@ -87,7 +88,7 @@ def test_a_pool_is_trained_resumed_and_evaluated(data: Path, tmp_path: Path) -> 
     # Its models go the usual way.
     plans = read_plans(table)
     assert [plan.group for plan in plans] == ["bright"] * 2 + ["dark"] * 2
-    request = ShiftRequest(plans[:2], [open_own(data / "test")], SETTINGS)
+    request = ShiftRequest(plans[:2], [open_test_set(data / "test")], SETTINGS)
     scores = run_study(request, tmp_path / "run").scores
     assert len({score.backbone for score in scores}) == 2
 
@@ -102,7 +103,7 @@ def test_a_pool_on_devices_is_the_same(data: Path, tmp_path: Path, two_devices: 
 def test_clip_models_learn_captions_and_classify(data: Path, tmp_path: Path) -> None:
     """On one captioned and one labelled set; the loss is open_clip's, and falls."""
     network = tiny_clip(tmp_path / "tiny")
-    web = OwnSet(data / "dark.parquet", name="web", root=data / "dark")
+    web = OwnData(data / "dark.parquet", name="web", root=data / "dark")
     sets = [open_training_set(place, captions=True) for place in (web, data / "bright")]
     assert [each.captioned for each in sets] == [True, False]
     recipe, names = choose_recipe("clip", steps=24, batch=12, rate=0.002), class_names_of(sets)
@@ -117,7 +118,7 @@ def test_clip_models_learn_captions_and_classify(data: Path, tmp_path: Path) -> 
     next((tmp_path / "pool/networks").glob("tiny-1-1-*/*.safetensors")).unlink()  # its folder stays
     assert [job.setup.share for job in request.left(tmp_path / "pool")] == [1.0]
     train_pool(request, tmp_path / "pool", every=8)
-    run = run_study(ShiftRequest(plans[:1], [open_own(data / "dark")], SETTINGS), tmp_path / "run")
+    run = run_study(ShiftRequest(plans[:1], [open_test_set(data / "dark")], SETTINGS), tmp_path / "run")
     assert run.scores[0].value > 0.6  # of three colours, which it has seen
 
 
@@ -178,15 +179,15 @@ def test_held_out_images_do_not_train(data: Path) -> None:
 
 def test_test_images_do_not_train_whatever_they_are_called(data: Path, tmp_path: Path) -> None:
     sets = [open_training_set(data / name) for name in ("bright", "dark")]
-    refuse_tested(sets, [open_own(data / "test")])
+    refuse_tested(sets, [open_test_set(data / "test")])
     shutil.copytree(data / "test", tmp_path / "mine")
     shutil.copy(data / "dark/red/3.png", tmp_path / "mine/blue/other.png")
     with pytest.raises(UserError, match=r"dark: 1 images of the test set mine .*red/3.png is blue/other.png of mine"):
-        refuse_tested(sets, [open_own(tmp_path / "mine")])
+        refuse_tested(sets, [open_test_set(tmp_path / "mine")])
 
 
 def test_what_cannot_be_trained_is_refused(data: Path, tmp_path: Path) -> None:
-    table = OwnSet(data / "dark.parquet", name="web", root=data / "dark")
+    table = OwnData(data / "dark.parquet", name="web", root=data / "dark")
     one, web = open_training_set(data / "bright"), open_training_set(table, captions=True)
     for changes, message in (
         ({"sets": [one, one]}, "two training sets are called 'bright'"),

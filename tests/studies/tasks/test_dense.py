@@ -17,8 +17,8 @@ from unseen.features.settings import Settings
 from unseen.images.dense.label_survey import survey_labels
 from unseen.images.manifest import Manifest
 from unseen.images.open_dataset import OpenDataset, open_dataset
-from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe
+from unseen.images.own.open_own import open_own
 from unseen.images.registry import get_dataset
 from unseen.probes.patches.job import PatchSize
 from unseen.probes.patches.linear import PatchLinearProtocol
@@ -189,7 +189,7 @@ def test_labels_turn_with_their_images_and_are_then_another_job(tmp_path: Path) 
     net = load_backbone("demo:supervised", size=56, patches=True)
 
     def asked(turn: int, *, exif: bool) -> DenseRequest:
-        data = open_own_dense(describe(folders[turn]))
+        data = open_own(describe(folders[turn]), dense=True)
         return DenseRequest([data], [net], Settings(workers=0, exif=exif), probes=("patch-context",))
 
     found = {turn: run_study(asked(turn, exif=True), tmp_path / f"run-{turn}") for turn in (1, 6)}

@@ -19,19 +19,17 @@ DECODED = 3
 def show_own_dataset(place: Path, *, as_json: bool) -> None:
     """Print the contents of a data set and problems with it; a data set that cannot be used is an error."""
     from unseen.images.dense.label_survey import refuse_unscorable
-    from unseen.images.own.dense import label_counts, survey_dense, unusable_labels
+    from unseen.images.own.dense import label_counts, unusable_labels
     from unseen.images.own.description import describe
-    from unseen.images.own.survey import survey_dataset
+    from unseen.images.own.open_own import survey_own
 
     description = describe(place)
-    found: Survey[Any]
-    if description.table.task == "classification":
-        found = survey_dataset(description, track=track)
-        counts, damaged = found.counts, _damaged(found.opened) if found.opened else []
-    else:
-        found = survey_dense(description, track)
-        counts, damaged = (label_counts(found.opened), unusable_labels(found.opened)) if found.opened else ({}, [])
-        damaged += _damaged(found.opened) if found.opened else []
+    found = survey_own(description, track=track)
+    counts, damaged = found.counts, list[str]()
+    if found.opened is not None:
+        if description.dense:
+            counts, damaged = label_counts(found.opened), unusable_labels(found.opened)
+        damaged += _damaged(found.opened)
     facts = _facts(found)
     if as_json:
         pairs = [{"first": each.first, "second": each.second, "pairs": each.pairs} for each in found.shared]
@@ -41,12 +39,14 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
         _print(facts, counts, "Boxes" if description.table.task == "detection" else "Images")
         for sentence in (*(each.sentence for each in found.shared), *damaged):
             console().print(f"{sentence}.")
-    dense, opened = description.table.task != "classification", found.checked()
-    if dense:
+    opened = found.checked()
+    if description.dense:
         refuse_unscorable(opened)
     if not as_json:
         without = (
-            "The rest can be used." if dense else "The data set can be used without these images (--on-error report)."
+            "The rest can be used."
+            if description.dense
+            else "The data set can be used without these images (--on-error report)."
         )
         console().print(without if damaged else "Files, labels and splits are valid, and a few decoded images as well.")
 
@@ -73,7 +73,7 @@ def _damaged(opened: "OpenDataset") -> list[str]:
     return found
 
 
-def _facts(found: "Survey[Any]") -> dict[str, Any]:
+def _facts(found: "Survey") -> dict[str, Any]:
     table = found.description.table
     measured = {"metric": table.metric} if table.task == "classification" else {}
     return {

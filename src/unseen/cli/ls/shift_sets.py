@@ -8,7 +8,7 @@ from unseen.cli.ls.datasets import MARKS
 from unseen.cli.output import note, print_rows, track
 from unseen.errors import UserError
 from unseen.images.open_dataset import examine
-from unseen.images.own.test_set import open_own, refuse_same_names
+from unseen.images.own.one_split import open_test_set, refuse_same_names
 from unseen.images.registry import shift_sets
 
 Rows = list[tuple[str | int, ...]]
@@ -39,7 +39,7 @@ def published_rows(root: Path | None, *, every: bool) -> tuple[tuple[str, ...], 
 
 def show_own_sets(places: Sequence[str], *, as_json: bool) -> None:
     """Print the contents of the user's own test sets, and notices on missing files."""
-    opened = [open_own(place, partial=True) for place in places]
+    opened = [open_test_set(place, partial=True) for place in places]
     refuse_same_names(opened, shift_sets())
     rows = []
     for each in opened:

@@ -86,7 +86,7 @@ def pool(
 
     If it is interrupted, the same command resumes.
     """
-    from unseen.images.own.test_set import open_own
+    from unseen.images.own.one_split import open_test_set
     from unseen.studies.shifts.model_pool import RATIOS
     from unseen.studies.shifts.pool import PoolRequest, train_pool
     from unseen.studies.shifts.pool_networks import kind_of_network
@@ -96,7 +96,7 @@ def pool(
     kinds = dict.fromkeys(kind_of_network(name) for name in network)
     held_out = read_held_out(without or ())
     sets = [open_training_set(place, captions="clip" in kinds, without=held_out) for place in data]
-    refuse_tested(sets, [open_own(place) for place in test_set or ()])
+    refuse_tested(sets, [open_test_set(place) for place in test_set or ()])
     request = PoolRequest(
         sets,
         network,
@@ -153,7 +153,7 @@ def finetune(
 
     If it is interrupted, the same command resumes.
     """
-    from unseen.images.own.test_set import open_own
+    from unseen.images.own.one_split import open_test_set
     from unseen.studies.shifts.finetune import FinetuneRequest, finetune_zero_shot
     from unseen.studies.shifts.plans import ZERO_SHOT, ModelPlan
     from unseen.studies.shifts.training_sets import open_training_set, read_held_out, refuse_tested
@@ -162,7 +162,7 @@ def finetune(
         backbone, backbone, head=ZERO_SHOT, classes=outputs, templates=templates, weights=weights, size=size
     )
     training = open_training_set(data, without=read_held_out(without or ()))
-    refuse_tested([training], [open_own(place) for place in test_set or ()])
+    refuse_tested([training], [open_test_set(place) for place in test_set or ()])
     request = FinetuneRequest(plan, training, rates or [3e-5, 1e-4], steps, batch, seed, decoders(workers))
     means = MachineOptions(devices, executor, ray_address).means(workers or None, every_gpu=True)
     watch = CommandWatch(means)

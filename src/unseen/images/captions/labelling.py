@@ -28,7 +28,7 @@ from unseen.orphans import end_with_parent
 
 TEST, REMOVE, COVERAGE, CLASSES = "test.csv", "remove.csv", "coverage.csv", "classes.csv"
 TEST_SET_FILE = "test-set.toml"
-"""The file name that `unseen.images.own.test_set` expects in a folder."""
+"""The file name that `unseen.images.own.one_split` expects in a folder."""
 
 Held = tuple[str, str, str]
 """A candidate for the test set: hash, id, text."""

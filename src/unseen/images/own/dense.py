@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from unseen.errors import UserError, names_of, option
+from unseen.errors import UserError, names_of
 from unseen.images.dataset import Dataset, Target
 from unseen.images.decode import Damaged
 from unseen.images.dense.label_survey import survey_labels
@@ -20,7 +20,8 @@ from unseen.images.listing import list_folder, present_files
 from unseen.images.manifest import Manifest
 from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.contents import Track, contents_hash, digests, shared_images, untracked
-from unseen.images.own.description import Description, Task
+from unseen.images.own.description import Description
+from unseen.images.own.own_data import Task
 from unseen.images.own.survey import GET, Survey, leaked, missing_problem
 from unseen.images.rows import IMAGE, SPLIT_WORDS, Row, files_listing
 from unseen.images.source import ImageSource
@@ -63,7 +64,7 @@ class _Files:
         return digest.hexdigest()
 
 
-def survey_dense(description: Description, track: Track = untracked) -> Survey[OpenDataset]:
+def survey_dense(description: Description, track: Track = untracked) -> Survey:
     """Check a data set: its lists and folders, and the bytes of all its images; labels are read later."""
     files = _boxes(description) if description.table.task == "detection" else _maps(description)
     what = "image files" if description.table.task == "detection" else "image and map files"
@@ -97,14 +98,6 @@ def survey_dense(description: Description, track: Track = untracked) -> Survey[O
         opened = OpenDataset(dataset, source, manifest, files.reader, unmatched=files.unmatched)
     shared = [repeated] if repeated.pairs else []
     return Survey(description, opened, Counter(splits), {}, files.missing, shared, problems)
-
-
-def open_own_dense(description: Description, track: Track = untracked) -> OpenDataset:
-    """A data set with boxes or maps; a faulty one is refused with all its problems."""
-    if description.table.task == "classification":
-        advice = f"leave out {option('dense', True)}"
-        raise UserError(f"{description.place}: its task is classification, not a dense task; {advice}")
-    return survey_dense(description, track).checked()
 
 
 def _boxes(description: Description) -> _Files:

@@ -3,18 +3,17 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
-from typing import Literal
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.files import is_plain_name
-from unseen.images.dataset import Metric, Test, Validation
+from unseen.images.dataset import Test, Validation
+from unseen.images.own.own_data import ONE_SPLIT_KEYS, OwnData, SplitTable
 from unseen.images.registry import dense_sets, task_sets
 from unseen.ontology.class_lists import read_class_list
 from unseen.reading.toml_records import beside, read_toml
 
-Task = Literal["classification", "segmentation", "detection", "normals", "depth"]
 SUFFIX = ".toml"
 FOLDERS = {
     "train": ("train", "training"),
@@ -32,55 +31,6 @@ EXPECTED = (
 
 
 @dataclass(frozen=True)
-class SplitTable:
-    """The images of a split and their labels; paths are relative to the file.
-
-    Attributes:
-        images: a folder per class, a list (text, CSV or Parquet), WebDataset shards, or a Hugging Face data set on
-            disk; for dense tasks, a folder of images.
-        root: the folder that the paths of a list are relative to; by default the folder of the list.
-        split: the split to read, of a Hugging Face data set or in the column `split` of a list.
-        image, label: columns of a list or a Hugging Face data set; `label` also a JSON field of a WebDataset.
-        annotations: for dense tasks, a folder of maps named like the images, or a file in COCO's format.
-    """
-
-    images: str
-    root: str | None = None
-    split: str | None = None
-    image: str | None = None
-    label: str | None = None
-    annotations: str | None = None
-
-
-@dataclass(frozen=True)
-class OwnTable:
-    """A data set.
-
-    Attributes:
-        classes: names, or a file with one per line; by default the classes of the images.
-        allow_duplicates: whether test images may also be training or validation images.
-        val: by default a fifth of the training images.
-        all: unsplit images, instead of the three splits: for few-shot episodes, unless splits are drawn.
-        draw_splits: whether a fifth of the images of each class in `all` is drawn for testing, and a fifth of the rest
-            for validation.
-    """
-
-    name: str
-    title: str = ""
-    task: Task = "classification"
-    classes: tuple[str, ...] | str | None = None
-    metric: Metric = "top1"
-    licence: str = ""
-    citation: str = ""
-    allow_duplicates: bool = False
-    draw_splits: bool = False
-    train: SplitTable | None = None
-    val: SplitTable | None = None
-    test: SplitTable | None = None
-    all: SplitTable | None = None
-
-
-@dataclass(frozen=True)
 class Description:
     """The description of a data set, and the file that its paths are relative to.
 
@@ -90,7 +40,7 @@ class Description:
 
     place: Path
     file: Path
-    table: OwnTable
+    table: OwnData
 
     @property
     def splits(self) -> dict[str, SplitTable]:
@@ -113,6 +63,11 @@ class Description:
         return "fifth" if self.table.val is None else "author"
 
     @property
+    def dense(self) -> bool:
+        """Whether labels are boxes or maps."""
+        return self.table.task != "classification"
+
+    @property
     def several(self) -> bool:
         """Whether images have several classes."""
         return self.table.metric == "map-11-point"
@@ -130,8 +85,8 @@ class Description:
         if given is None:
             return ()
         where = f"{self.place}, classes"
-        if isinstance(given, str):
-            path = self.path(given)
+        if not isinstance(given, tuple):
+            path = self.path(fspath(given))
             given, where = read_class_list(path), str(path)
         twice = next((name for name, count in Counter(given).items() if count > 1), None)
         if twice is not None:
@@ -157,11 +112,16 @@ def describe(place: Path) -> Description:
     if place.is_dir():
         description = Description(place, place / "any", _of_folder(place))  # paths are relative to a file in the folder
     elif place.suffix.lower() == SUFFIX:
-        description = Description(place, place, read_toml(place, OwnTable))
+        description = Description(place, place, read_toml(place, OwnData))
     elif place.is_file():
         raise UserError(f"{place}: not a .toml file or a folder; {EXPECTED}")
     else:
         raise UserError(f"{place}: no such file or folder; {EXPECTED}")
+    if key := next(description.table.given(ONE_SPLIT_KEYS), None):
+        raise UserError(
+            f"{place}: the key '{key}' is for test sets ({option('test-set', python='test_sets')}); a data set has "
+            "[train] and [test]"
+        )
     _check_name(description)
     _check_splits(description)
     return description
@@ -186,16 +146,16 @@ def refuse_same_names(names: Iterable[str]) -> None:
         raise UserError(f"two data sets are named '{twice}'; rename one")
 
 
-def _of_folder(folder: Path) -> OwnTable:
+def _of_folder(folder: Path) -> OwnData:
     """The description of a folder, from its layout."""
     name = folder.resolve().name
     files = {split: f"{split}.json" for split in ("train", "test")}
     if all((folder / file).is_file() for file in files.values()):
         train, test = (SplitTable(IMAGES, annotations=file) for file in files.values())
-        return OwnTable(name, task="detection", train=train, test=test)
+        return OwnData(name=name, task="detection", train=train, test=test)
     if (folder / MASKS).is_dir() and (folder / CLASSES).is_file():
         train, test = (SplitTable(f"{IMAGES}/{split}", annotations=f"{MASKS}/{split}") for split in files)
-        return OwnTable(name, task="segmentation", classes=CLASSES, train=train, test=test)
+        return OwnData(name=name, task="segmentation", classes=CLASSES, train=train, test=test)
     there = {split: [word for word in words if (folder / word).is_dir()] for split, words in FOLDERS.items()}
     twice = next((words for words in there.values() if len(words) > 1), None)
     if twice:
@@ -204,11 +164,13 @@ def _of_folder(folder: Path) -> OwnTable:
         unsplit = "; for unsplit images, use [all] in a .toml file"
         raise UserError(f"{folder}: contains neither train nor test; {EXPECTED}{unsplit}")
     tables = {split: SplitTable(words[0]) for split, words in there.items() if words}
-    return OwnTable(name, train=tables.get("train"), val=tables.get("val"), test=tables.get("test"))
+    return OwnData(name=name, train=tables.get("train"), val=tables.get("val"), test=tables.get("test"))
 
 
 def _check_name(description: Description) -> None:
     name = description.table.name
+    if not name:
+        raise UserError(f"{description.place}: the key 'name' is missing")
     if not is_plain_name(name) or not name.isprintable() or name.startswith(".") or name != name.strip():
         raise UserError(
             f"{description.place}: {name!a} cannot be the name of a data set, since it is used for folder names"

@@ -9,7 +9,8 @@ from unseen.images.list_file import listed_images
 from unseen.images.listing import present_files
 from unseen.images.multi_label import class_names
 from unseen.images.open_source import LIST, kind_of, open_images
-from unseen.images.own.description import Description, SplitTable
+from unseen.images.own.description import Description
+from unseen.images.own.own_data import SplitTable
 from unseen.images.source import ImageSource
 from unseen.images.torchvision_sets import PREFIX
 from unseen.words import whole_number

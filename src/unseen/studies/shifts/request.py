@@ -10,7 +10,8 @@ from unseen.errors import UserError, option
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings
 from unseen.images.open_dataset import OpenDataset, open_dataset
-from unseen.images.own.test_set import OwnSet, open_own, refuse_same_names
+from unseen.images.own.one_split import open_test_set, refuse_same_names
+from unseen.images.own.own_data import OwnData
 from unseen.images.registry import shift_sets
 from unseen.images.test_sets import get_sets, sets_below
 from unseen.probes.by_name.classifier import ShiftJob
@@ -184,7 +185,7 @@ class ShiftRequest:
 def open_sets(
     root: Path | None,
     names: Sequence[str] = (),
-    own: Sequence[str | PathLike[str] | OwnSet] = (),
+    own: Sequence[str | PathLike[str] | OwnData] = (),
     *,
     partial: bool = False,
 ) -> list[OpenDataset]:
@@ -192,7 +193,7 @@ def open_sets(
 
     Args:
         root: the folder; None if there are only the user's own test sets.
-        own: the user's own test sets; see `unseen.images.own.test_set`.
+        own: the user's own test sets; see `unseen.images.own.one_split`.
         partial: accept incomplete copies too.
     """
     if root is None and (names or not own):
@@ -204,7 +205,7 @@ def open_sets(
     if root is not None and not chosen and not own:
         raise UserError(f"{root}: contains no test set; unseen ls shift-sets shows the expected folders")
     published = [open_dataset(each, root, partial=partial) for each in chosen if root is not None]
-    return [*published, *(open_own(place, partial=partial) for place in own)]
+    return [*published, *(open_test_set(place, partial=partial) for place in own)]
 
 
 def _model(job: ShiftJob) -> str:

@@ -1,6 +1,6 @@
 """Training sets of the models of a pool, and of fine-tuning: images with classes or with captions.
 
-They are read by `unseen.images.own.test_set`. Images that are used for testing are excluded by their ids, as listed
+They are read by `unseen.images.own.one_split`. Images that are used for testing are excluded by their ids, as listed
 by `unseen shifts captions`.
 """
 
@@ -19,7 +19,8 @@ from unseen.images.image_tables import CAPTION_COLUMNS, SUFFIXES
 from unseen.images.manifest import whole
 from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.contents import digests, shared_images
-from unseen.images.own.test_set import OwnSet, mapped_rows, missing_images, own_listing, own_set, refuse_unlisted
+from unseen.images.own.one_split import mapped_rows, missing_images, own_listing, own_set, refuse_unlisted
+from unseen.images.own.own_data import OwnData
 from unseen.images.source import ImageSource
 from unseen.ontology.class_lists import CLASS_LISTS, class_list
 
@@ -54,7 +55,7 @@ class TrainingSet:
 
 
 def open_training_set(
-    place: str | PathLike[str] | OwnSet, *, captions: bool = False, without: Collection[str] = ()
+    place: str | PathLike[str] | OwnData, *, captions: bool = False, without: Collection[str] = ()
 ) -> TrainingSet:
     """Open a training set; missing images and labels outside its class list are refused.
 
@@ -62,7 +63,7 @@ def open_training_set(
         captions: use captions instead of classes, if it has any.
         without: ids of images to exclude: paths with or without the suffix of the file, or names of files.
     """
-    own = own_set(place)
+    own = own_set(place, "train")
     captioned = captions and _has_captions(own)
     listing = own_listing(own, captions=captioned)
     if absent := missing_images(own, listing):
@@ -132,7 +133,7 @@ def refuse_tested(sets: Sequence[TrainingSet], tests: Sequence[OpenDataset]) -> 
                 )
 
 
-def _has_captions(own: OwnSet) -> bool:
+def _has_captions(own: OwnData) -> bool:
     if own.caption is not None:
         return True
     file = Path(own.images)

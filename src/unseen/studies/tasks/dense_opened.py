@@ -7,8 +7,8 @@ from pathlib import Path
 from unseen.errors import UserError
 from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.own.contents import Track, untracked
-from unseen.images.own.dense import open_own_dense
 from unseen.images.own.description import describe_all, is_own, refuse_same_names
+from unseen.images.own.open_own import open_own
 from unseen.images.registry import dense_sets, get_dataset
 
 AskedDense = str | OpenDataset
@@ -27,7 +27,7 @@ def asked_dense(words: Iterable[str | PathLike[str] | OpenDataset], track: Track
     names = [get_dataset(str(word), dense=True).name for word in places if not is_own(word)]
     own = describe_all(Path(word) for word in places if is_own(word))
     given = [word for word in asked if isinstance(word, OpenDataset)]
-    found = [*given, *(open_own_dense(each, track) for each in own)]
+    found = [*given, *(open_own(each, dense=True, track=track) for each in own)]
     refuse_same_names([*names, *(each.dataset.name for each in found)])
     return [*names, *found]
 

@@ -10,7 +10,7 @@ from unseen.images.limit import limited
 from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.own.contents import Track, untracked
 from unseen.images.own.description import describe_all, is_own, refuse_same_names
-from unseen.images.own.survey import open_own_dataset
+from unseen.images.own.open_own import open_own
 from unseen.images.registry import DATASETS, get_dataset, task_sets
 from unseen.runs.notices import Notice, left_out
 
@@ -48,7 +48,7 @@ def asked_datasets(words: "Iterable[str | PathLike[str] | OpenDataset]", track: 
     places = [*dict.fromkeys(word for word in asked if not isinstance(word, OpenDataset))]
     names = {_known_name(str(word)) for word in places if not is_own(word)}
     own = describe_all(Path(word) for word in places if is_own(word))
-    found = [*given, *(open_own_dataset(each, track=track) for each in own)]
+    found = [*given, *(open_own(each, track=track) for each in own)]
     refuse_same_names([*names, *(each.dataset.name for each in found)])
     return [*(name for name in task_sets() if name in names), *found]
 

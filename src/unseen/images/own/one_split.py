@@ -1,18 +1,18 @@
-"""A user's own test sets for the shift study.
+"""A user's own data with one split: test sets and training sets of the shift study.
 
 A place is one of
 - a folder with one folder per class, or any other place that `unseen.images.open_source` can open;
 - a text, CSV, TSV or Parquet file that names images and their labels (`unseen.images.image_tables`);
-- a TOML file with the fields of `OwnSet`, or a folder that contains one as `test-set.toml`, as written by `unseen
-  shifts captions`.
+- a TOML file with the fields of `OwnData`; if it describes a data set, its split `test` or `train` is taken;
+- a folder that contains such a file as `test-set.toml`, as written by `unseen shifts captions`.
 """
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from unseen.errors import UserError, did_you_mean, names_of
 from unseen.images.captions.labelling import TEST_SET_FILE
@@ -23,6 +23,7 @@ from unseen.images.list_file import LABEL_COLUMNS
 from unseen.images.manifest import Manifest
 from unseen.images.open_dataset import OpenDataset
 from unseen.images.open_source import LIST_SUFFIXES, open_images
+from unseen.images.own.own_data import DATASET_KEYS, PLACE_KEYS, OwnData, SplitTable
 from unseen.images.rows import Listing, Row
 from unseen.images.source import Entry
 from unseen.images.torchvision_sets import PREFIX
@@ -30,52 +31,24 @@ from unseen.ontology.class_lists import CLASS_LISTS, class_list
 from unseen.ontology.class_mapping import CIFAR_10, choose_mapping
 from unseen.reading.toml_records import beside, read_toml
 
+Side = Literal["train", "test"]
 OWN: LabelSpace = "your own"
 RESERVED = ("model", "group", "classifier", "own", "shared")
 """Other columns in tables of accuracies, and keywords of class lists."""
 
 
-@dataclass(frozen=True)
-class OwnSet:
-    """A user's own test set; paths in a TOML file are relative to it.
+def own_set(place: str | PathLike[str] | OwnData, split: Side = "test") -> OwnData:
+    """The test set or training set at a place, with a name.
 
-    Attributes:
-        images: the place of the images; see the module.
-        name: its column in tables; by default the name of the folder or file.
-        root: the folder that the paths of a table are relative to, or WebDataset shards with samples that the table
-            names by key.
-        image, label: columns of a table, or of a Hugging Face data set.
-        caption: column of captions, or a JSON field of a WebDataset; used to train CLIP models.
-        split: the split to read: a split of the place, or a value in the column `split` of a table.
-        classes: the class list that labels must be in: a name of `unseen.ontology.class_lists`, or a file.
-        mapping: label → class, if labels are not the classes themselves: `cifar-10`, or a CSV file with the columns
-            label (or wnid) and class. Images with other labels are left out, with a notice.
-        shifted: False for an ID test set.
+    Args:
+        split: the split to take of a data set that has several.
     """
-
-    images: str | PathLike[str]
-    name: str = ""
-    root: str | PathLike[str] | None = None
-    image: str | None = None
-    label: str | None = None
-    caption: str | None = None
-    split: str | None = None
-    classes: str | PathLike[str] | None = None
-    mapping: str | PathLike[str] | None = None
-    shifted: bool = True
-    title: str = ""
-    licence: str = ""
-    citation: str = ""
-
-
-def own_set(place: str | PathLike[str] | OwnSet) -> OwnSet:
-    """The test set at a place, with a name."""
-    if isinstance(place, OwnSet):
+    if isinstance(place, OwnData):
         own = place
     else:
         path = Path(place)
         file = path / TEST_SET_FILE if (path / TEST_SET_FILE).is_file() else path
-        own = _read(file) if file.suffix == ".toml" else OwnSet(path)
+        own = _read(file, split) if file.suffix == ".toml" else OwnData(path)
         if not own.name and file.name == TEST_SET_FILE:
             own = replace(own, name=file.absolute().parent.name)
         elif not own.name and file.suffix == ".toml":
@@ -90,7 +63,7 @@ def own_set(place: str | PathLike[str] | OwnSet) -> OwnSet:
     return replace(own, name=name)
 
 
-def open_own(place: str | PathLike[str] | OwnSet, *, partial: bool = False) -> OpenDataset:
+def open_test_set(place: str | PathLike[str] | OwnData, *, partial: bool = False) -> OpenDataset:
     """Open a user's own test set; files or labels that contradict its description are refused.
 
     Args:
@@ -129,11 +102,22 @@ def refuse_same_names(sets: Sequence[OpenDataset], known: Collection[str]) -> No
         )
 
 
-def _read(file: Path) -> OwnSet:
-    """The test set that a TOML file describes; names of class lists and mappings of the package are kept."""
-    own = read_toml(file, OwnSet)
+def _read(file: Path, split: Side) -> OwnData:
+    """The data that a TOML file describes; names of class lists and mappings of the package are kept."""
+    own = read_toml(file, OwnData)
+    table: SplitTable | None = getattr(own, split)
+    if table is not None:
+        if key := next(own.given(PLACE_KEYS), None):
+            raise UserError(f"{file}: the key '{key}' belongs in [{split}]")
+        if own.task != "classification":
+            raise UserError(f"{file}: its task is {own.task}, but a {split} set has classes")
+        own = replace(own, **{key: getattr(table, key) for key in PLACE_KEYS})
+    elif key := next(own.given(DATASET_KEYS), None):
+        raise UserError(f"{file}: the key '{key}' is for data sets with [train] and [test], not for a {split} set")
+    if not own.images:
+        raise UserError(f"{file}: the key 'images' is missing")
 
-    def place(text: "str | PathLike[str] | None", known: Sequence[str] = ()) -> Any:
+    def place(text: str | PathLike[str] | None, known: Sequence[str] = ()) -> Any:
         if text is None or text in known or fspath(text).startswith(PREFIX):
             return text
         return beside(file, fspath(text))
@@ -142,12 +126,12 @@ def _read(file: Path) -> OwnSet:
         own,
         images=place(own.images),
         root=place(own.root),
-        classes=place(own.classes, CLASS_LISTS),
+        classes=own.classes if isinstance(own.classes, tuple) else place(own.classes, CLASS_LISTS),
         mapping=place(own.mapping, (CIFAR_10,)),
     )
 
 
-def own_listing(own: OwnSet, *, captions: bool = False) -> Listing:
+def own_listing(own: OwnData, *, captions: bool = False) -> Listing:
     """The images of a place with their labels, or with their captions instead of labels."""
     images, root = Path(own.images), None if own.root is None else Path(own.root)
     column, usual = (own.caption, CAPTION_COLUMNS) if captions else (own.label, LABEL_COLUMNS)
@@ -158,7 +142,7 @@ def own_listing(own: OwnSet, *, captions: bool = False) -> Listing:
     return Listing(rows, lambda: source)
 
 
-def missing_images(own: OwnSet, listing: Listing) -> str:
+def missing_images(own: OwnData, listing: Listing) -> str:
     """A sentence that counts and names missing images; empty if there are none."""
     if not listing.missing:
         return ""
@@ -166,7 +150,7 @@ def missing_images(own: OwnSet, listing: Listing) -> str:
     return f"{own.name}: {count} images are missing or empty: {names_of(listing.missing)}"
 
 
-def mapped_rows(own: OwnSet, rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
+def mapped_rows(own: OwnData, rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
     """Rows with the classes that a mapping assigns to their labels, and notices about rows left out."""
     if own.mapping is None:
         return rows, ()
@@ -181,12 +165,12 @@ def mapped_rows(own: OwnSet, rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[
     return kept, (f"{left_out}: {names_of([*lost])}",)
 
 
-def refuse_unlisted(own: OwnSet, labels: Sequence[str]) -> None:
-    known = set(class_list(str(own.classes)))
+def refuse_unlisted(own: OwnData, labels: Sequence[str]) -> None:
+    known = set(own.classes if isinstance(own.classes, tuple) else class_list(str(own.classes)))
     odd = Counter(label for label in labels if label not in known)
     if odd:
-        first = next(iter(odd))
+        first, listed = next(iter(odd)), "" if isinstance(own.classes, tuple) else f"{own.classes} "
         raise UserError(
-            f"{own.name}: {sum(odd.values()):,} images have labels that the class list {own.classes} lacks: "
+            f"{own.name}: {sum(odd.values()):,} images have labels that the class list {listed}lacks: "
             f"{names_of([*odd])}{did_you_mean(first, known)}; correct the labels or the list, or give a mapping"
         )
