@@ -1,1 +1,1 @@
-"""A user's own data sets for the task study: a folder with splits, or a TOML file that describes the data set."""
+"""A user's own data: described by a folder, a list, a TOML file or a record, and checked before it is used."""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from unseen.errors import UserError, argument, did_you_mean, option
 from unseen.images.domains import SEEN
-from unseen.images.own.concept_data import ConceptData, open_concept_data, own_domains
+from unseen.images.own.concept_data import ConceptData, open_concept_data
+from unseen.images.own.concept_domains import own_domains
 from unseen.images.own.concept_file import ConceptDescription, ConceptFile, is_concept_file, read_concept_file
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
