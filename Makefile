@@ -1,10 +1,11 @@
-# make test: everything CI checks.  make demo: the main job.  make site: the documentation.  make pictures: its pictures.
+# make test: every check but the tests that take long.  make test-long: those tests.  CI runs both.
+# make demo: the main job.  make site: the documentation.  make pictures: its pictures.
 # All set up .venv first, once; make demo only with what it needs.
 PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= unseen-demo
 
-.PHONY: test lint types tests gpu-tests demo site pictures clean
+.PHONY: test test-long lint types tests gpu-tests demo site pictures clean
 
 test: .venv/ready
 	@$(MAKE) --no-print-directory --jobs 2 lint types tests
@@ -18,9 +19,15 @@ lint:
 types:
 	$(BIN)/mypy
 
-# Files marked long start first, so that no core is left alone with one of them.
+# The files of tests that are marked early start first, so that no core is left alone with one of them.
+PARALLEL := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
 tests:
-	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest $(PARALLEL)
+
+# The tests marked long_suite, and those of Hypothesis with ten times as many examples.
+test-long: .venv/ready
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --long-suite $(PARALLEL)
 
 # GPUs are hidden from the other tests. One process, because some of these measure the memory of a GPU.
 gpu-tests:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from examples import USUAL
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ SHARED = Path(__file__).parents[2] / "shared"
 COUNTS = SHARED / "data/imagenet21k_fall11_image_counts.csv"
 
 # A test that fails because the machine is busy says nothing.
-settings.register_profile("unseen", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unseen")
+settings.register_profile("unseen", max_examples=USUAL, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", settings.get_profile("unseen"), max_examples=10 * USUAL)
 gc.disable()  # until the tests are collected: what is imported and collected stays for good
 os.environ.pop("COLUMNS", None)  # pytest-xdist says 80 in its workers, and commands would believe it
 
@@ -44,13 +45,17 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--gpu", action="store_true", help="run the tests marked gpu or gpu_too, on a GPU, and no others")
+    parser.addoption(
+        "--long-suite", action="store_true", help="run the tests marked long_suite, and Hypothesis longer; no others"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hide GPUs from the tests and the processes they start, before PyTorch is imported.
+    """Choose how many examples Hypothesis tries, and hide GPUs from the tests and their processes before PyTorch loads.
 
     Otherwise a test would compute other digits on a machine with a GPU, and could not copy its process.
     """
+    settings.load_profile("long" if config.getoption("--long-suite") else "unseen")
     if not config.getoption("--gpu"):
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
         return
@@ -60,13 +65,20 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest.exit("no GPU here: the tests that need one are skipped", returncode=0)
 
 
+@pytest.hookimpl(trylast=True)  # after Hypothesis has marked its tests
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Files marked `long` first, so that no worker is left alone with one of them at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
-    if config.getoption("--gpu"):
-        on_cpu = [item for item in items if not {"gpu", "gpu_too"} & {mark.name for mark in item.iter_markers()}]
-        config.hook.pytest_deselected(items=on_cpu)
-        items[:] = [item for item in items if item not in set(on_cpu)]
+    """Choose the tests of this run. Files marked `early` come first: no worker is left alone with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)
+    on_gpu, long_suite = config.getoption("--gpu"), config.getoption("--long-suite")
+    chosen, left_out = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        in_suite = bool(marks & {"long_suite", "hypothesis"}) if long_suite else "long_suite" not in marks
+        on_device = bool(marks & {"gpu", "gpu_too"}) or not on_gpu
+        (chosen if in_suite and on_device else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = chosen
+    if on_gpu:
         return
     for item in items:
         if item.get_closest_marker("gpu"):

@@ -34,7 +34,7 @@ from unseen.images.drawings import concepts, drawn_order, seen_concepts
 from unseen.ontology.wordnet import wordnet
 from unseen.runs.record import read_run
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 ROOT = Path(__file__).parents[1]
 UNSEEN = str(Path(sys.executable).parent / "unseen")
 DATA = ROOT / "src/unseen/demo/data"

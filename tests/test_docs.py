@@ -22,7 +22,7 @@ from documented import same_output
 import notebooks
 import unseen
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.early
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Training takes minutes on a GPU and hours without: the same command is run on a thousandth of it.
@@ -151,12 +151,13 @@ def run_python(block: str, names: dict[str, object]) -> str:
     return printed.getvalue()
 
 
-def test_notebook_gives_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.long_suite)])  # a reader runs cells again
+def test_notebook_gives_what_it_shows(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     monkeypatch.setenv("COLUMNS", notebooks.WIDTH)
     shown = notebooks.read(ROOT / "docs/notebooks/tour.ipynb")
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        found = notebooks.executed(shown, times=2)  # a reader runs cells again
+        found = notebooks.executed(shown, times)
     for number, (first, second) in enumerate(zip(notebooks.texts(shown), notebooks.texts(found), strict=True), 1):
         assert first, f"cell {number} has no output"
         assert same_output(first, second, absolute=0.02), f"cell {number}\n{second}"

@@ -1,6 +1,7 @@
 """Whatever happens to commands, their folder is whole: killed at file operations and run again, or several at a time.
 
-Hundreds of kills are for `benchmarks/crash_points.py`, from which the few here are.
+The usual run kills every command once and the long suite several times; hundreds of kills are for
+`benchmarks/crash_points.py`, from which these are.
 """
 
 import csv
@@ -21,7 +22,7 @@ from unseen.runs.record import read_run
 from unseen.studies.shifts.predictions import LABELS, read_predictions
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.early,
     pytest.mark.skipif(sys.platform != "linux", reason="copies of this process, and the paths of its files"),
 ]
 KILLS = {"probe": 4, "extract": 8, "shifts": 4, "tasks": 4}
@@ -54,14 +55,19 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Places]:
         yield folder, {each.name: each for each in commands(folder)}
 
 
-@pytest.mark.parametrize("name", KILLS)
-def test_killed_at_any_file_operation_it_ends_with_the_same_files(places: Places, name: str) -> None:
-    folder, found = places
-    done = operations(found[name], folder / name)
+@pytest.mark.parametrize(
+    ("name", "kills"),
+    [(name, 1) for name in KILLS] + [pytest.param(*each, marks=pytest.mark.long_suite) for each in KILLS.items()],
+)
+def test_killed_at_any_file_operation_it_ends_with_the_same_files(
+    places: Places, tmp_path: Path, name: str, kills: int
+) -> None:
+    _, found = places
+    done = operations(found[name], tmp_path / "whole")
     assert {"open", "fcntl.flock", "fsync", "os.chmod", "os.rename", "os.mkdir"} <= {each.split()[0] for each in done}
-    for place in range(KILLS[name]):
-        number = (2 * place + 1) * len(done) // (2 * KILLS[name])
-        struck = strike(found[name], folder / name, folder / f"{name}-{place}", number)
+    for place in range(kills):
+        number = (2 * place + 1) * len(done) // (2 * kills)
+        struck = strike(found[name], tmp_path / "whole", tmp_path / str(place), number)
         assert (len(struck.operations), struck.lost, struck.left) == (1, [], []), struck.operations
 
 

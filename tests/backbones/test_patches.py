@@ -31,11 +31,11 @@ def maps(backbone: Backbone) -> torch.Tensor:
     [
         ("timm:resnet18", SIZE, (2, 2), 512),
         ("timm:vit_tiny_patch16_224", SIZE, (4, 4), 192),
-        ("timm:swin_tiny_patch4_window7_224", None, (7, 7), 768),
+        pytest.param("timm:swin_tiny_patch4_window7_224", None, (7, 7), 768, marks=pytest.mark.long_suite),
         ("torchvision:resnet18", SIZE, (2, 2), 512),
         ("torchvision:swin_t", SIZE, (2, 2), 768),
-        ("torchvision:vit_b_32", None, (7, 7), 768),
-        ("openclip:RN50", None, (7, 7), 2048),
+        pytest.param("torchvision:vit_b_32", None, (7, 7), 768, marks=pytest.mark.long_suite),
+        pytest.param("openclip:RN50", None, (7, 7), 2048, marks=pytest.mark.long_suite),
     ],
 )
 def test_grids(name: str, size: int | None, grid: tuple[int, int], channels: int) -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -11,7 +12,7 @@ from unseen.backbones.pooling import Layout, captured, default_pool, layout_of, 
 from unseen.errors import UserError
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 3), st.integers(2, 5))
 def test_tokens_before_the_patches_are_left_out_of_the_mean(batch: int, side: int, registers: int, width: int) -> None:
     layout = Layout(prefix=1 + registers, class_token=True)

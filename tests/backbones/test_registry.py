@@ -82,7 +82,14 @@ def load_registry(name: str) -> Backbone:
     return load_backbone(f"registry:{name}")
 
 
-@pytest.mark.parametrize(("number", "size", "correct"), [(0, 224, 17), (1, 240, 19), (2, 260, 18)])
+@pytest.mark.parametrize(
+    ("number", "size", "correct"),
+    [
+        (0, 224, 17),
+        pytest.param(1, 240, 19, marks=pytest.mark.long_suite),
+        pytest.param(2, 260, 18, marks=pytest.mark.long_suite),
+    ],
+)
 def test_lite_recognises_photographs(
     photographs: tuple[list[bytes], Tensor], number: int, size: int, correct: int
 ) -> None:
@@ -94,7 +101,9 @@ def test_lite_recognises_photographs(
     assert int((scores.argmax(1) == labels).sum()) == correct
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize(
+    "number", [0, pytest.param(1, marks=pytest.mark.long_suite), pytest.param(2, marks=pytest.mark.long_suite)]
+)
 def test_lite_gives_what_its_own_package_gives(number: int) -> None:
     reference = pytest.importorskip("efficientnet_lite_pytorch", reason="needs the package that the weights go with")
     state = lite_state(number)

@@ -158,6 +158,7 @@ def test_extract_leaves_the_same_features(tiny: TinyImageNet, features: Path, tm
     assert "needs --levels" in unseen("extract", "--backbone", "x", "--domains", "l1", "--out", tmp_path).err
 
 
+@pytest.mark.long_suite
 def test_parts_add_up_to_the_whole(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
     common = ("concepts", "--features", features, "--levels", tiny.levels, *QUICK)
     assert unseen(*common, "--shots", "1,2", "--out", tmp_path / "whole").code == 0
@@ -168,6 +169,7 @@ def test_parts_add_up_to_the_whole(tiny: TinyImageNet, features: Path, tmp_path:
     assert [domain.name for domain in read_run(tmp_path / "parts").domains] == ["in1k", "l1", "l2"]
 
 
+@pytest.mark.long_suite
 def test_runs_of_two_machines_are_one(tiny: TinyImageNet, features: Path, tmp_path: Path, unseen: Unseen) -> None:
     common = ("concepts", "--features", features, "--levels", tiny.levels, *QUICK, "--shots", "1")
     for domains, name in (("l2", "there"), ("in1k,l1", "here"), ("in1k,l1,l2", "both")):
@@ -424,6 +426,7 @@ def test_other_levels_of_the_same_concepts_need_no_images(
     assert "n02121808" in named["l2"]
 
 
+@pytest.mark.long_suite
 def test_levels_by_another_measure_and_at_random(tmp_path: Path, unseen: Unseen) -> None:
     (tmp_path / "features").mkdir()
     words = ("concepts", "--features", tmp_path / "features", "--out", tmp_path / "run", "--levels")

@@ -45,7 +45,7 @@ def made_tiny(words: list[str]) -> list[str]:
     return [*changed, "--workers", "0"] if words[0] == "extract" else changed
 
 
-@pytest.mark.parametrize("page", ["imagenet.md", "concepts.md"])
+@pytest.mark.parametrize("page", ["imagenet.md", pytest.param("concepts.md", marks=pytest.mark.long_suite)])
 def test_commands(page: str, tmp_path: Path, unseen: Unseen, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = make_tiny_imagenet(tmp_path)
     (tmp_path / "imagenet").mkdir()

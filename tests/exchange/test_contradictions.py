@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.exchange.check import check_results, errors
@@ -67,7 +68,7 @@ def numbers(value: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
         yield from numbers(each, (*before, key))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(runs(), st.data())
 def test_exports_are_sound_and_a_changed_number_is_an_error(data: RunData, draw: st.DataObject) -> None:
     file = ResultsFile("unseen-results", 1, "1", run_records(data))

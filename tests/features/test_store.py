@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
@@ -23,7 +24,7 @@ def write(folder: Path, n: int = 10, **options: object) -> tuple[np.ndarray, np.
     return X, y, write_store(folder, batches, CLASSES, **options)  # type: ignore[arg-type]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(1, 30), st.integers(1, 12), st.integers(1, 9))
 def test_any_batches_and_shards_give_the_same_rows(
     tmp_path_factory: pytest.TempPathFactory, n: int, shard_rows: int, batch: int

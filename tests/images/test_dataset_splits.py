@@ -9,7 +9,8 @@ from pathlib import Path
 import dataset_trees as trees
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
@@ -61,7 +62,7 @@ def test_expected_counts_follow_from_the_rules(name: str) -> None:
 
 
 @given(st.lists(st.integers(5, 60), min_size=1, max_size=12), st.integers(0, 5))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_a_fifth_is_a_fifth_of_all_and_of_each(sizes: list[int], seed: int) -> None:
     split = split_rows(rows_of(sizes, "train"), "author", "fifth", seed, "x")
     held = Counter(row.label for row in split if row.part == "val")

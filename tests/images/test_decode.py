@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from picture_files import encoded, jpeg, picture
@@ -43,7 +44,7 @@ def reference(data: bytes, transform: Transform) -> np.ndarray:
     return np.asarray(steps(Image.open(io.BytesIO(data)).convert("RGB")))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.integers(1, 240), st.integers(1, 240), st.integers(1, 64), st.integers(0, 40),
     st.sampled_from(["bicubic", "bilinear", "nearest", "lanczos"]), st.booleans(),
@@ -202,7 +203,7 @@ def test_what_cannot_be_decoded_is_refused(data: bytes, reason: str) -> None:
         decode(data, SMALL)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.data())
 def test_damage_gives_pixels_or_a_sentence_and_nothing_else(data: st.DataObject) -> None:
     whole = data.draw(st.sampled_from([jpeg(1), encoded(picture(1), "PNG"), encoded(picture(1), "GIF")]))
@@ -232,7 +233,7 @@ def test_threads_agree() -> None:
     assert all(np.array_equal(a, b) for a, b in zip(alone * 4, together, strict=True))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.integers(1, 400), st.integers(1, 400), st.integers(1, 64), st.integers(0, 40),
     st.sampled_from(["bicubic", "bilinear", "nearest", "lanczos"]), st.booleans(),
@@ -248,7 +249,7 @@ def test_the_fast_way_differs_by_a_grey_level_here_and_there(
     assert gap.max() <= (0 if long or squash or interpolation in ("nearest", "lanczos") else 2)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.integers(1, 300), st.floats(0.4, 2.5), st.sampled_from([16, 64, 224]), st.sampled_from(["bicubic", "bilinear"])
 )
@@ -315,7 +316,7 @@ def test_the_fast_way_refuses_every_truncated_file(options: dict[str, Any]) -> N
         decode(whole[:-1], SMALL, fast=True)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.data())
 def test_the_fast_way_refuses_what_the_exact_way_refuses(data: st.DataObject) -> None:
     whole = jpeg(1)

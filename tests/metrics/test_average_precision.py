@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_curve
 from torch import Generator, Tensor
@@ -96,7 +97,7 @@ def test_a_recall_of_three_tenths_reaches_three_tenths() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=1, max_size=30), st.randoms())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_neither_order_nor_scale_matters(rows: list[tuple[int, bool]], random: object) -> None:
     rows = [*rows, (0, True)]
     mixed = list(rows)

@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
@@ -142,7 +143,7 @@ def test_equal_logits_have_no_temperature_to_find() -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1e-30, 1e-3, 1.0, 1e30, 1e200]))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_the_temperature_scales_with_the_logits_and_shifts_do_not_matter(seed: int, scale: float) -> None:
     logits, y = predicted(60, 4, seed=seed)
     plain, scaled = fit_temperature(logits, y), fit_temperature(logits * scale, y)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
@@ -35,7 +36,7 @@ def plain_accuracy(
     return right, total
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seed=st.integers(0, 10_000), width=st.integers(2, 9), groups=st.integers(2, 5))
 def test_is_the_plain_loop(seed: int, width: int, groups: int) -> None:
     rng = np.random.default_rng(seed)

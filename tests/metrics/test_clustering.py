@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
 from torch import Generator, Tensor
@@ -122,7 +123,7 @@ partitions = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=
 
 
 @given(partitions, st.permutations(range(7)))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_names_do_not_matter_and_all_but_purity_are_symmetric(pairs: list[tuple[int, int]], names: list[int]) -> None:
     labels, clusters = torch.tensor(pairs).T
     found = clustering_scores(labels, clusters)

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -197,7 +198,7 @@ def test_corrections_by_hand() -> None:
     np.testing.assert_allclose(holm(np.array([[0.6], [0.9]])), [[1.0], [1.0]])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_corrections_keep_the_order(values: list[float]) -> None:
     p = np.array(values)

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 from torch import Generator, Tensor
@@ -138,7 +139,7 @@ def test_features_are_not_modified() -> None:
 
 
 @given(st.integers(2, 25), st.integers(1, 6), st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_bounds(n: int, d: int, seed: int) -> None:
     X = torch.randn(n, d, generator=Generator().manual_seed(seed), dtype=torch.float64)
     one_class = alignment(X, torch.zeros(n, dtype=torch.long))

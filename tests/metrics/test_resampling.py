@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -49,7 +50,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     assert 0.90 <= hits / 300 <= 0.99
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 10**6))
 def test_it_is_ordered_and_within_the_values(concepts: int, seeds: int, number: int) -> None:
     matrix = np.random.default_rng(number).random((seeds, concepts))

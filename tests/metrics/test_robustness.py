@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 from sklearn.linear_model import LinearRegression
@@ -79,7 +80,7 @@ def test_exact_data_give_exact_coefficients_and_models_outside_are_scored() -> N
 
 
 @given(st.integers(0, 10**6), st.floats(0.2, 3), st.floats(-2, 2))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_moving_ood_logits_moves_the_plane(seed: int, stretch: float, shift: float) -> None:
     """a·logit(y) + c has a·w and a·b + c: least squares is equivariant; R² stays."""
     x, y = some_models(15, 2, seed)

@@ -45,6 +45,7 @@ def test_classes_and_counts() -> None:
     assert "n03770679" not in mapping.of
 
 
+@pytest.mark.long_suite
 def test_agrees_with_nltk(nltk_wordnet: Any) -> None:
     mapping = imagenet_to_cifar10()
     targets = {name: {nltk_wordnet.synset(key) for key in keys} for name, keys in CIFAR_10_SYNSETS.items()}

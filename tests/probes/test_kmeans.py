@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans as Reference
 from sklearn.cluster import kmeans_plusplus
@@ -145,7 +146,7 @@ def test_clusters_that_are_empty_together_get_different_samples() -> None:
     assert sorted(found.centres.flatten().tolist()) == pytest.approx([0, 1, 5])
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 6), st.data())
 def test_repeated_samples(n: int, d: int, distinct: int, data: st.DataObject) -> None:
     """All numbers are finite. Fewer different samples than clusters: each has its own, and nothing is left.

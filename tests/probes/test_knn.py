@@ -6,7 +6,8 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 from torch import Generator, Tensor
@@ -117,7 +118,7 @@ def test_a_faint_vote_still_counts() -> None:
     assert (found.top1, found.top5) == ((0, 0), (0, 1))
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(st.integers(1, 30), st.integers(1, 6), st.integers(1, 8), st.sampled_from([1e30, 1.0, 1e-30]))
 def test_length_does_not_matter_and_more_guesses_are_right_more_often(n: int, d: int, c: int, scale: float) -> None:
     (X, y), (X_test, y_test) = samples(n, d, c), samples(20, d, c, seed=1)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA as Reference  # noqa: N811
 from torch import Generator, Tensor
@@ -66,7 +67,7 @@ def test_huge_and_tiny_numbers(scale: float) -> None:
     assert torch.allclose(found.transform((X * scale).float()).double() / scale, pca(X).transform(X), atol=1e-4)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(st.integers(2, 12), st.integers(1, 12), st.integers(0, 3))
 def test_components_are_orthonormal_whatever_the_rank(n: int, d: int, distinct: int) -> None:
     """Of repeated rows too, whose spread has fewer dimensions than there are components."""

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge as Reference
 from sklearn.linear_model import RidgeCV
@@ -92,7 +93,7 @@ def test_tiny_penalties_on_few_samples() -> None:
     np.testing.assert_allclose(weights, rest.coef_, rtol=0, atol=1e-8)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(st.integers(2, 10), st.integers(1, 10), st.integers(1, 3), st.floats(1e-3, 1e3))
 def test_the_gradient_is_zero(n: int, d: int, distinct: int, penalty: float) -> None:
     """−Xᵀ(Y − XW) + λW = 0, of repeated rows too."""

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from run_folders import write_concept_run
 from test_record import FULL, rewrite
@@ -74,7 +75,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(path=st.lists(st.integers(0, 40), min_size=1, max_size=5), value=JSON)
 def test_a_changed_record_is_read_or_refused_in_a_sentence(folder: Path, path: list[int], value: Any) -> None:
     place = folder / "changed"

@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -35,14 +36,21 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")}
 
 
-def test_two_workers_make_the_store_that_one_makes(images: FileImages, tmp_path: Path) -> None:
+@pytest.fixture(params=["this process", pytest.param("two processes", marks=pytest.mark.long_suite)])
+def devices(request: pytest.FixtureRequest) -> Means:
+    """Two workers; processes of their own load PyTorch first."""
+    if request.param == "two processes":
+        return Means(2, devices=("cpu", "cpu"))
+    return cast(Means, request.getfixturevalue("two_devices"))
+
+
+def test_two_workers_make_the_store_that_one_makes(images: FileImages, tmp_path: Path, devices: Means) -> None:
     """One is loaded again by its id, the other is sent; what is there is not made again."""
     known = load_backbone("demo:supervised")
     sent = replace(load_backbone("demo:untrained"), load=None)
     seen: list[int] = []
     nets, manifest = [known, sent], whole(images, "all")
     two = Pass(images, manifest, "all", tmp_path / "two", lambda: lambda at: seen.append(at.done))
-    devices = Means(2, devices=("cpu", "cpu"))
     [found] = extract_passes(devices, [two], nets, SETTINGS)
     expected = extract(images, manifest, "all", nets, tmp_path / "one", SETTINGS)
     assert [contents(store) for store in found] == [contents(store) for store in expected]

@@ -193,6 +193,7 @@ def test_an_error_is_reported_and_the_rest_goes_on(cluster: Any, tmp_path: Path)
     assert {path.suffix for path in tmp_path.iterdir()} == {".json"}  # what nodes wrote to be seen is gone
 
 
+@pytest.mark.long_suite
 def test_shards_are_extracted_by_the_cluster(cluster: Any, tmp_path: Path) -> None:
     from PIL import Image
 
@@ -257,6 +258,7 @@ def test_a_lost_node_loses_no_job_and_changes_no_score(cluster: Any, tmp_path: P
     assert len(values(tmp_path / "ray", jobs)) == 18 >= done
 
 
+@pytest.mark.long_suite
 def test_the_documented_command_gives_the_scores_of_one_process(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unseen: Callable[..., Any]
 ) -> None:

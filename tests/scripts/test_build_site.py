@@ -37,6 +37,7 @@ def test_site_loads_nothing_from_other_hosts(site: Path) -> None:
     assert not [page.name for page in site.rglob("*.html") if loaded.search(page.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.long_suite
 def test_a_site_opened_from_a_folder_can_be_searched(site: Path, browser: Any) -> None:
     tab = browser.new_page()
     trouble, asked = list[str](), list[str]()

@@ -62,6 +62,7 @@ def test_wrong_lists_and_names_get_a_sentence(tmp_path: Path, capsys: pytest.Cap
     assert "nothing to run on" in capsys.readouterr().err
 
 
+@pytest.mark.long_suite
 def test_from_images_to_a_site_and_nothing_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tiny, out = make_tiny_imagenet(tmp_path / "tiny"), tmp_path / "reference"
     for wnid in SEEN:

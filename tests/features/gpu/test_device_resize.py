@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -48,7 +49,7 @@ def test_equal_to_pil(size: int, resize: int | None, squash: bool, interpolation
     assert np.array_equal(squares(images, transform), [decode(image, transform) for image in images])
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     sides=st.lists(st.tuples(st.integers(1, 90), st.integers(1, 90)), min_size=1, max_size=4),
     resize=st.integers(1, 80),

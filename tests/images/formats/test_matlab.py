@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -23,7 +24,7 @@ NUMBERS = st.sampled_from([np.dtype(kind) for kind in ("u1", "i1", "u2", "i2", "
     array=NUMBERS.flatmap(lambda dtype: arrays.arrays(dtype, arrays.array_shapes(min_dims=2, max_dims=3, max_side=4))),
     compressed=st.booleans(),
 )
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_numbers_of_every_type_and_shape(tmp_path_factory: Any, array: np.ndarray, compressed: bool) -> None:
     path = tmp_path_factory.mktemp("mat") / "x.mat"
     io.savemat(path, {"first": array, "second": array.T}, do_compression=compressed)

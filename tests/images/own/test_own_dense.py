@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from dense_trees import class_map, photograph
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from own_trees import write_toml
 
@@ -92,7 +93,7 @@ def test_wrong_coco_files_are_explained(tmp_path: Path, change: dict[str, Any], 
         opened(coco_folder(tmp_path, COCO | change))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     st.recursive(
         st.none() | st.integers() | st.text(max_size=5),

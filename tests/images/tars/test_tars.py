@@ -5,7 +5,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
@@ -88,7 +89,7 @@ WHOLE = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(place=st.integers(0, len(WHOLE) - 1), bit=st.integers(0, 7), cut=st.integers(0, len(WHOLE)))
 def test_a_damaged_tar_file_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, place: int, bit: int, cut: int

@@ -78,7 +78,7 @@ def trained(
     return model, found
 
 
-@pytest.mark.parametrize("name", ["timm:resnet10t", "timm:test_vit"])
+@pytest.mark.parametrize("name", [pytest.param("timm:resnet10t", marks=pytest.mark.long_suite), "timm:test_vit"])
 def test_a_killed_training_ends_with_the_same_weights(
     name: str, squares: OpenDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

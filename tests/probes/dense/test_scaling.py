@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -18,7 +19,7 @@ from unseen.probes.dense.scaling import (
 )
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(1, 3000), st.integers(1, 3000), st.integers(32, 800))
 def test_the_short_side_is_given_and_the_long_side_bounded(height: int, width: int, side: int) -> None:
     found = scaled_size((height, width), side, 1000)

@@ -74,7 +74,9 @@ def test_the_direction_is_that_of_the_whole_hessian(several: bool) -> None:
 
 
 @pytest.mark.parametrize("offset", [0.0, 20.0])
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize(
+    "scale", [1e-6, *(pytest.param(each, marks=pytest.mark.long_suite) for each in (1e-3, 1.0, 1e3)), 1e6]
+)
 @pytest.mark.parametrize("apart", [1.0, 10.0], ids=["just separable", "well separated"])
 def test_classes_of_any_scale_are_solved_to_their_optimum(apart: float, scale: float, offset: float) -> None:
     X, y = classes(apart, scale)
@@ -132,7 +134,9 @@ def many_coefficients(scale: float, n: int, d: int, c: int, seed: int = 2) -> tu
     return torch.from_numpy(scale * X), torch.from_numpy(y)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6, 1e8])
+@pytest.mark.parametrize(
+    "scale", [1.0, *(pytest.param(each, marks=pytest.mark.long_suite) for each in (1e3, 1e6)), 1e8]
+)
 def test_many_coefficients_of_any_scale_are_solved_to_their_optimum(scale: float) -> None:
     """Large features make the strongest penalty so weak that it is approached from stronger ones."""
     X, y = many_coefficients(scale, 1500, 100, 10)
@@ -143,7 +147,7 @@ def test_many_coefficients_of_any_scale_are_solved_to_their_optimum(scale: float
     assert max(excess(found, X, y)) < 1e-3
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e6])
+@pytest.mark.parametrize("scale", [pytest.param(1.0, marks=pytest.mark.long_suite), 1e6])
 def test_classes_that_are_nearly_separable_are_solved_with_many_coefficients(scale: float) -> None:
     X, y = many_coefficients(scale, 900, 40, 25)
     penalties = scale**2 * torch.tensor([1.0, 1e-3, 1e-6], dtype=torch.float64)

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize as scipy_minimise
 from sklearn.datasets import load_digits
@@ -219,7 +220,7 @@ def test_separable_classes_under_a_tiny_penalty() -> None:
         assert np.linalg.norm(loss_pull + penalty_pull) < 0.01 * np.linalg.norm(penalty_pull)
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(st.integers(0, 1000), st.sampled_from([0.01, 0.3, 7.0, 200.0]), st.sampled_from([-3.0, 0.0, 50.0]))
 def test_shifted_rotated_and_scaled_features_give_the_same_classifier(seed: int, scale: float, shift: float) -> None:
     X, y = problem(60, 7, 3, 2.0)

@@ -6,7 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
@@ -138,7 +139,7 @@ def test_penalties_that_leave_nothing_to_learn_do_not_end_the_search() -> None:
     assert scores[-1] == scores[-1 - search.HOPELESS] < max(scores)
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(
     seed=st.integers(0, 1000),
     classes=st.integers(2, 4),

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
@@ -54,7 +55,7 @@ def test_a_mean_of_opposite_directions_is_finite() -> None:
     assert torch.isfinite(codes.decode(torch.full((2, 1, 1), 0.5))).all()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(1, 20), st.integers(1, 20), st.integers(1, 5), st.integers(1, 5), st.integers(0, 2**31))
 def test_histograms_count_every_labelled_pixel_once(height: int, width: int, h: int, w: int, seed: int) -> None:
     codes = np.random.default_rng(seed).integers(-1, 4, (height, width)).astype(np.int16)

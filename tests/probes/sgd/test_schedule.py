@@ -4,7 +4,8 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Generator
 
@@ -19,7 +20,7 @@ def test_the_schedule_of_the_public_code() -> None:
     assert found[99] == pytest.approx(0.5 * (1 + math.cos(math.pi * 98 / 100)))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 4), st.integers(0, 3))
 def test_every_epoch_has_every_sample_once(samples: int, batch: int, epochs: int, extra: int) -> None:
     part = torch.arange(samples) * 3 + 1

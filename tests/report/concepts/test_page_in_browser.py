@@ -262,7 +262,7 @@ def test_plots_have_no_buttons_of_plotly_and_answer_to_arrow_keys(page: Any) -> 
     assert said[0].startswith("alpha, ")
 
 
-@pytest.mark.parametrize("make", [usual, hostile])
+@pytest.mark.parametrize("make", [pytest.param(usual, marks=pytest.mark.long_suite), hostile])
 def test_a_small_screen_needs_no_sideways_scroll(show: Show, make: Callable[[], RunData]) -> None:
     page = show(make(), viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -297,6 +297,7 @@ def test_one_point_is_a_table(tmp_path: Path) -> None:
     assert re.search(r'id="table-levels-values-1".*?only.*?50\.0', text, re.DOTALL)
 
 
+@pytest.mark.long_suite
 def test_forty_backbones_on_ten_domains(show: Show) -> None:
     means = {f"timm:backbone_{i}.tag_in1k": [0.8 - 0.01 * i - 0.02 * d for d in range(10)] for i in range(40)}
     page = show(run_data(means, scores=scores(means, shots=(1, None), seeds=2)), viewport={"width": 390, "height": 800})

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
@@ -19,7 +20,7 @@ def named(*numbers: float) -> dict[str, float]:
     return {f"b{place}": number for place, number in enumerate(numbers)}
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=4, max_size=12))
 def test_correlations_and_ranks_are_scipys(points: list[tuple[int, int]]) -> None:
     x, y = np.array(points, dtype=float).T

@@ -97,6 +97,7 @@ def test_fewer_than_ten_seeds_are_said_to_be_few(runs: dict[str, Path], seeds: i
     assert [f"With {seeds} seed" in sentence for sentence in seeds_caution([pair])] == [True] * said
 
 
+@pytest.mark.long_suite
 def test_the_shares_of_the_caution_are_those_of_the_simulation() -> None:
     readme = (Path(__file__).parents[3] / "benchmarks/README.md").read_text().partition("## Equal backbones")[2]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in readme.splitlines() if line.startswith("| ")]

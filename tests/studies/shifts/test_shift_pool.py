@@ -93,6 +93,7 @@ def test_a_pool_is_trained_resumed_and_evaluated(data: Path, tmp_path: Path) -> 
     assert len({score.backbone for score in scores}) == 2
 
 
+@pytest.mark.long_suite
 def test_a_pool_on_devices_is_the_same(data: Path, tmp_path: Path, two_devices: Means) -> None:
     request = a_pool(data, ratios=(1.0,))
     train_pool(request, tmp_path / "one")

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
@@ -23,7 +24,7 @@ def read(made: pd.DataFrame, **options: str) -> np.ndarray:
     return np.column_stack([checked.accuracy["val"], checked.accuracy["art"]])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(ROWS)
 def test_one_unit_is_detected(rows: list[tuple[float, float]]) -> None:
     fractions = np.array(rows)
@@ -31,7 +32,7 @@ def test_one_unit_is_detected(rows: list[tuple[float, float]]) -> None:
     assert np.allclose(read(table(100 * fractions)), fractions)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(ROWS, st.data())
 def test_rows_of_both_units_are_refused_by_name(rows: list[tuple[float, float]], data: st.DataObject) -> None:
     fractions = np.array(rows)

@@ -130,7 +130,14 @@ def interrupt(at: tuple[str, int]) -> Callable[[str, int], None]:
     return watch
 
 
-@pytest.mark.parametrize("at", [("setting 1 of 2", 20), ("setting 2 of 2", 6), ("the best", 14)])
+@pytest.mark.parametrize(
+    "at",
+    [
+        pytest.param(("setting 1 of 2", 20), marks=pytest.mark.long_suite),
+        pytest.param(("setting 2 of 2", 6), marks=pytest.mark.long_suite),
+        ("the best", 14),
+    ],
+)
 def test_stopped_in_the_middle_it_ends_the_same(
     opened: OpenDataset, images: TaskImages, tmp_path: Path, at: tuple[str, int]
 ) -> None:
