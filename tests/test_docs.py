@@ -82,6 +82,9 @@ def files_of_the_authors(folder: Path) -> None:
     (folder / "cog_concepts_split_file.pkl").write_bytes(pickle.dumps(splits))
 
 
+LONG = {"analyses.md", "clusters.md", "demo.md", "dense.md", "fine-tuning.md", "own-concepts.md", "shift-pipeline.md"}
+"""Pages that train or extract for several seconds: the long suite runs them."""
+
 READERS_OWN = {
     "README.md": [features, accuracies],
     "index.md": [features, accuracies],
@@ -91,7 +94,13 @@ READERS_OWN = {
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name not in NOTHING_TO_RUN], ids=lambda page: page.name
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.long_suite] if page.name in LONG else [])
+        for page in PAGES
+        if page.name not in NOTHING_TO_RUN
+    ],
+    ids=lambda page: page.name,
 )
 def test_commands_and_examples(
     page: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

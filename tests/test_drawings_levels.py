@@ -103,6 +103,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.long_suite
 def test_the_whole_way_from_an_id_to_a_page_and_nothing_twice(own: str) -> None:
     answer = demo("--backbone", own)
     assert answer.exit_code == 0, answer.output

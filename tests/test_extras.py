@@ -117,6 +117,7 @@ def test_what_needs_torch_says_so_in_one_sentence(tmp_path: Path) -> None:
     assert all("pip install " in line and "torch>=2.8" in line for line in lines), said
 
 
+@pytest.mark.long_suite
 def test_folders_of_runs_are_read_without_torch(tmp_path: Path) -> None:
     write_runs(tmp_path)
     commands = (

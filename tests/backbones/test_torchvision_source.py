@@ -45,6 +45,7 @@ def test_squeezenet_without_its_last_convolution() -> None:
     torch.testing.assert_close(backbone(images()), expected)
 
 
+@pytest.mark.long_suite
 def test_tokens_of_a_vit() -> None:
     """Against a plain run of its parts."""
     backbone = load_backbone("torchvision:vit_b_32", weights="random", pool="avg")

@@ -69,16 +69,16 @@ NLTK = {
 }
 
 
-@pytest.fixture(scope="module")
-def cells(ids: Any) -> list[tuple[int, int]]:
+@pytest.fixture(scope="module", params=[300, pytest.param(1500, marks=pytest.mark.long_suite)])
+def cells(request: pytest.FixtureRequest, ids: Any) -> list[tuple[int, int]]:
     """Places in the matrix of all pairs to ask NLTK about: it takes milliseconds for each.
 
     The first 40 of the diagonal are pairs that the two rules for the lowest common ancestor tell apart.
     """
     rows, columns = map(len, ids)
-    rng = np.random.default_rng(1)
+    rng, pairs = np.random.default_rng(1), request.param
     return [*zip(range(rows), range(columns), strict=False)] + [
-        (int(i), int(j)) for i, j in zip(rng.integers(rows, size=1500), rng.integers(columns, size=1500), strict=True)
+        (int(i), int(j)) for i, j in zip(rng.integers(rows, size=pairs), rng.integers(columns, size=pairs), strict=True)
     ]
 
 

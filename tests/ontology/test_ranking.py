@@ -10,25 +10,46 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.ontology.ranking import decreasing_order, introsort_order, level_starts
 
 # With its vector instructions off, NumPy sorts as it did before 1.25.
 PLAIN = {"NPY_DISABLE_CPU_FEATURES": "AVX2 AVX512F AVX512_SKX AVX512_ICL AVX512_SPR X86_V3 X86_V4"}
-ARGSORT = "import sys, numpy; numpy.save(sys.argv[2], [numpy.argsort(row) for row in numpy.load(sys.argv[1])])"
+ARGSORT = """
+import sys, numpy
+with numpy.load(sys.argv[1]) as file:
+    numpy.savez(sys.argv[2], **{name: [numpy.argsort(row) for row in file[name]] for name in file})
+"""
+LENGTHS = (2, 15, 16, 17, 18, 33, 100, 1000, 5146)
+DISTINCT = (1, 3, 40, 10**6)
 
 
-@pytest.mark.parametrize("length", [2, 15, 16, 17, 18, 33, 100, 1000, 5146])
-@pytest.mark.parametrize("distinct", [1, 3, 40, 10**6])
-def test_introsort_leaves_ties_where_plain_numpy_does(length: int, distinct: int, tmp_path: object) -> None:
+def rows_to_sort(length: int, distinct: int) -> NDArray[np.float64]:
     rng = np.random.default_rng(length + distinct)
-    rows = rng.integers(0, distinct, (5, length)).astype(np.float64)
-    np.save(f"{tmp_path}/rows.npy", rows)
-    command = [sys.executable, "-W", "ignore", "-c", ARGSORT, f"{tmp_path}/rows.npy", f"{tmp_path}/order.npy"]
+    return rng.integers(0, distinct, (5, length)).astype(np.float64)
+
+
+@pytest.fixture(scope="module")
+def plain_orders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, NDArray[np.int64]]:
+    """The orders of NumPy without vector instructions, all from one process."""
+    folder = tmp_path_factory.mktemp("orders")
+    cases = {f"{length} {distinct}": rows_to_sort(length, distinct) for length in LENGTHS for distinct in DISTINCT}
+    np.savez(folder / "rows.npz", **cases)
+    command = [sys.executable, "-W", "ignore", "-c", ARGSORT, folder / "rows.npz", folder / "orders.npz"]
     subprocess.run(command, env=os.environ | PLAIN, check=True)
-    expected = np.load(f"{tmp_path}/order.npy")
-    found = np.stack([introsort_order(row) for row in rows])
+    with np.load(folder / "orders.npz") as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("distinct", DISTINCT)
+def test_introsort_leaves_ties_where_plain_numpy_does(
+    plain_orders: dict[str, NDArray[np.int64]], length: int, distinct: int
+) -> None:
+    expected = plain_orders[f"{length} {distinct}"]
+    found = np.stack([introsort_order(row) for row in rows_to_sort(length, distinct)])
     if not (expected == found).all() and not plain_numpy_is_to_be_had():
         pytest.skip("this NumPy cannot be told to sort without vector instructions")
     assert np.array_equal(found, expected)

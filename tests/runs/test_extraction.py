@@ -41,7 +41,7 @@ def devices(request: pytest.FixtureRequest) -> Means:
     """Two workers; processes of their own load PyTorch first."""
     if request.param == "two processes":
         return Means(2, devices=("cpu", "cpu"))
-    return cast(Means, request.getfixturevalue("two_devices"))
+    return cast("Means", request.getfixturevalue("two_devices"))
 
 
 def test_two_workers_make_the_store_that_one_makes(images: FileImages, tmp_path: Path, devices: Means) -> None:

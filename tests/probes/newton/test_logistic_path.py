@@ -241,7 +241,7 @@ def test_duplicated_rows_count_twice() -> None:
     torch.testing.assert_close(doubled.weights, plain.weights, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("several", [False, pytest.param(True, marks=pytest.mark.long_suite)])
 def test_features_of_any_size(several: bool) -> None:
     X, y = problem(60, 7, 3, 2.0)
     labels = torch.nn.functional.one_hot(y) if several else y

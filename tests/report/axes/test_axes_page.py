@@ -361,7 +361,8 @@ def crowded() -> AxesPage:
     return AxesPage(put_together(measures))
 
 
-@pytest.mark.parametrize("width", [pytest.param(1440, marks=pytest.mark.long_suite), 400])
+@pytest.mark.parametrize("width", [1440, 400])
+@pytest.mark.long_suite
 def test_names_of_points_do_not_overlap_and_tables_fit_a_wide_window(browser: Any, tmp_path: Path, width: int) -> None:
     write_page(axes_page(crowded()), tmp_path / "crowded.html")
     context = browser.new_context(viewport={"width": width, "height": 900})

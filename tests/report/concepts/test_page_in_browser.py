@@ -18,29 +18,46 @@ from unseen.runs.data import ConceptHits, RunData
 Show = Callable[..., Any]
 
 
-def opened(browser: Any, data: RunData, path: Path, trouble: list[str], **options: Any) -> Any:
-    """Open a run's page; errors, dialogs and requests but for the page itself are noted as trouble."""
-    write_report(data, path)
+def new_tab(browser: Any, trouble: list[str], **options: Any) -> Any:
+    """An empty tab; errors, dialogs and requests of its pages are noted as trouble."""
     context = browser.new_context(**options)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page = context.new_page()
-    page.on("console", lambda message: trouble.append(f"console: {message.text}"))
-    page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-    page.on("request", lambda request: request.url == path.as_uri() or trouble.append(f"request: {request.url}"))
-    page.goto(path.as_uri())
-    page.wait_for_selector("#figure-levels-0 .main-svg", state="attached")
-    return page
+    tab = context.new_page()
+    tab.on("console", lambda message: trouble.append(f"console: {message.text}"))
+    tab.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+    tab.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    tab.on("request", lambda request: trouble.append(f"request: {request.url}"))
+    return tab
+
+
+def opened(tab: Any, data: RunData, path: Path, trouble: list[str]) -> Any:
+    """Open a run's page in a tab. The request for the page itself is no trouble."""
+    write_report(data, path)
+    tab.goto(path.as_uri())
+    tab.wait_for_selector("#figure-levels-0 .main-svg", state="attached")
+    trouble.remove(f"request: {path.as_uri()}")
+    return tab
+
+
+@pytest.fixture(scope="module")
+def plain_tab(browser: Any) -> Iterator[tuple[Any, list[str]]]:
+    """A tab for the pages of several tests, and its trouble: a page in a new tab takes four times as long to load."""
+    trouble: list[str] = []
+    tab = new_tab(browser, trouble)
+    yield tab, trouble
+    tab.context.close()
 
 
 @pytest.fixture
-def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
-    """Open a run's page. At the end of the test there must be no trouble."""
-    pages, trouble = [], list[str]()
+def show(browser: Any, plain_tab: tuple[Any, list[str]], tmp_path: Path) -> Iterator[Show]:
+    """Open a run's page, in a tab of its own if there are options. At the end of the test there must be no trouble."""
+    pages, (shared, trouble) = [], plain_tab
+    trouble.clear()
 
     def open_page(data: RunData, **options: Any) -> Any:
-        pages.append(opened(browser, data, tmp_path / "page.html", trouble, **options))
-        return pages[-1]
+        if options:
+            pages.append(new_tab(browser, trouble, **options))
+        return opened(pages[-1] if options else shared, data, tmp_path / "page.html", trouble)
 
     yield open_page
     for page in pages:
@@ -52,7 +69,8 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
 def usual_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The page of the usual run, opened once: loading takes much longer than using it."""
     trouble: list[str] = []
-    page = opened(browser, usual(), tmp_path_factory.mktemp("usual") / "page.html", trouble)
+    path = tmp_path_factory.mktemp("usual") / "page.html"
+    page = opened(new_tab(browser, trouble), usual(), path, trouble)
     yield page
     page.context.close()
     allowed = ("request: data:", "request: blob:", "console: Executing inline script violates")

@@ -143,7 +143,8 @@ def test_controls_do_what_they_say(show: Callable[..., Any]) -> None:
 SMALL = {"viewport": {"width": 420, "height": 640}}
 
 
-@pytest.mark.parametrize("touch", [pytest.param(False, marks=pytest.mark.long_suite), True])
+@pytest.mark.parametrize("touch", [False, True])
+@pytest.mark.long_suite
 def test_two_id_sets_have_projections_and_a_plane_that_turns(show: Callable[..., Any], touch: bool) -> None:
     page = show(a_page(bad=HOSTILE), has_touch=touch, is_mobile=touch, **SMALL)
     assert page.locator(".plot.projection").count() == 3

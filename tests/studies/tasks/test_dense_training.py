@@ -79,6 +79,7 @@ def test_a_killed_training_is_resumed_and_scored_alike(
     assert plan_study(request("scenes-seen"), tmp_path / "b").jobs_left == 0
 
 
+@pytest.mark.long_suite
 def test_a_detector_is_trained_scored_and_shown_and_the_record_says_that_a_vit_is_beyond_the_paper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
