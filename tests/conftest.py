@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SHARED = Path(__file__).parents[2] / "shared"
 COUNTS = SHARED / "data/imagenet21k_fall11_image_counts.csv"
+MOST_SECONDS = 40.0
+"""Seconds of CPU that a test of the usual run may take; the slowest takes about seven."""
 
 # A test that fails because the machine is busy says nothing.
 settings.register_profile("unseen", max_examples=USUAL, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -83,6 +85,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.skip(reason="needs a GPU (pytest --gpu)"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that takes far too long for the usual run, whatever else the machine does at the same time."""
+    began = sum(os.times()[:4])
+    yield
+    seconds = sum(os.times()[:4]) - began  # of this process and of those that it has waited for
+    usual = not (item.config.getoption("--gpu") or item.config.getoption("--long-suite"))
+    if usual and seconds > MOST_SECONDS:
+        pytest.fail(f"took {seconds:.0f} seconds of CPU: make it smaller, or mark it long_suite", pytrace=False)
 
 
 def pytest_collection_finish() -> None:

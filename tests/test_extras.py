@@ -17,6 +17,7 @@ from unseen.errors import UserError
 from unseen.extras import REQUIREMENTS, MissingExtraError, install_command, naming_extras, pip_install
 from unseen.runs.data import Backbone
 
+pytestmark = pytest.mark.early
 ROOT = Path(__file__).parents[1]
 LEFT_OUT = ("torch", "optuna", "safetensors", "torchvision", "timm")
 WITHOUT = f"""
