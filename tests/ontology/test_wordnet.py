@@ -12,6 +12,7 @@ from unseen.errors import UserError
 from unseen.ontology.wordnet import DATA, ENTITY, NOUNS, imagenet_taxonomy, wordnet
 
 
+@pytest.mark.long_suite
 def test_synsets_equal_those_of_nltk(nltk_wordnet: Any) -> None:
     """One in seven: all of them are compared with the dictionary itself below."""
     net = wordnet()
@@ -26,6 +27,7 @@ def test_synsets_equal_those_of_nltk(nltk_wordnet: Any) -> None:
         assert all(example in net.glosses[position] for example in theirs.examples())
 
 
+@pytest.mark.long_suite
 def test_words_have_the_senses_of_nltk_in_its_order(nltk_wordnet: Any) -> None:
     net = wordnet()
     lemmas = sorted(net._by_lemma)[::97]

@@ -79,6 +79,7 @@ def test_long_names_and_other_scripts_give_no_warning(figure: Figure) -> None:
     assert static_bytes(figure, "png").startswith(b"\x89PNG")
 
 
+@pytest.mark.long_suite
 def test_the_same_page_gives_the_same_files(written: list[Path], tmp_path: Path) -> None:
     again = export_page(a_page(), tmp_path)
     assert [path.read_bytes() for path in written] == [path.read_bytes() for path in again]

@@ -101,6 +101,7 @@ def test_a_pool_on_devices_is_the_same(data: Path, tmp_path: Path, two_devices: 
     assert networks(tmp_path / "one") == networks(tmp_path / "two")
 
 
+@pytest.mark.long_suite
 def test_clip_models_learn_captions_and_classify(data: Path, tmp_path: Path) -> None:
     """On one captioned and one labelled set; the loss is open_clip's, and falls."""
     network = tiny_clip(tmp_path / "tiny")
