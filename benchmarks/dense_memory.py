@@ -32,11 +32,10 @@ from unseen.images.dataset import Dataset
 from unseen.images.manifest import Manifest
 from unseen.images.open_dataset import OpenDataset
 from unseen.images.source import Entry
-from unseen.probes.by_name.patch_context import PatchContextJob
-from unseen.probes.by_name.patch_linear import PatchLinearJob
-from unseen.probes.patches.context import PATCH_CONTEXT
-from unseen.probes.patches.job import PatchJob
-from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol
+from unseen.probes.by_name.patch_context import PatchContext
+from unseen.probes.by_name.patch_linear import PatchLinear
+from unseen.probes.patches.patch_probe import PatchProbe
+from unseen.probes.patches.protocols import PATCH_LINEAR, PatchLinearProtocol
 from unseen.probes.patches.task import PatchTask
 from unseen.studies.tasks.dense_estimate import peak_memory
 
@@ -121,25 +120,26 @@ def features_of(X: Any, first: int, grid: int) -> PatchFeatures:
     return PatchFeatures(X, ids, (grid, grid), (), "made", Path("made"))
 
 
-def job_of(kind: type[PatchJob], protocol: object) -> PatchJob:
-    return kind("tasks", protocol, "made", "made", "classes", "", "", "")
+def scores_of(probe: PatchProbe, task: PatchTask) -> dict[str, float]:
+    """The values of a fitted probe."""
+    return dict(probe.predictor(task, seed=0)[0].values)
 
 
-def measured(what: str, job: PatchJob, task: PatchTask) -> dict[str, Any]:
-    """Run a job; print its peak memory, the plan's, and its seconds."""
+def measured(what: str, probe: PatchProbe, task: PatchTask) -> dict[str, float]:
+    """Fit a probe; print its peak memory, the plan's, and its seconds."""
     gpu, size = task.device.type == "cuda", task.size
-    planned = peak_memory([job], "made", size, task.device.type)
+    planned = peak_memory([probe], "made", size, task.device.type)
     expected = planned.bytes
     if task.budget is not None:
-        expected = job.demand(size, task.dtype.itemsize).peak(task.budget)
+        expected = probe.demand(size, task.dtype.itemsize).peak(task.budget)
     for notice in planned.notices if task.budget is None else ():
         print(f"  plan: {notice.sentence}")
     if gpu:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated() if gpu else 0
-    found = list[dict[str, Any]]()
-    seconds = timed(lambda: found.append(job.run(task)[0]), task.device)
+    found = list[dict[str, float]]()
+    seconds = timed(lambda: found.append(scores_of(probe, task)), task.device)
     peak = torch.cuda.max_memory_allocated() - before if gpu else 0
     reserved = torch.cuda.max_memory_reserved() if gpu else 0
     ratio = f", plan / peak {expected / peak:.2f}" if gpu else ""
@@ -156,9 +156,9 @@ def at_two_sizes(device: torch.device, protocol: PatchLinearProtocol) -> None:
         made = Made.of(60, 6, {(side, side): 1.0})
         X = (vectors[made.at_centres(7)] + noise).astype(np.float16).reshape(60, -1)
         task = PatchTask(made.opened(45, 6), features_of(X[:45], 0, 7), features_of(X[45:], 45, 7), device)
-        for kind, chosen in ((PatchLinearJob, protocol), (PatchContextJob, PATCH_CONTEXT)):
-            found[side, kind.__name__] = job_of(kind, chosen).run(task)[0]["miou"]
-    for name in ("PatchLinearJob", "PatchContextJob"):
+        for probe in (PatchLinear(protocol), PatchContext()):
+            found[side, probe.name] = scores_of(probe, task)["miou"]
+    for name in (PatchLinear.name, PatchContext.name):
         small, large = (found[side, name] for side in (512, 2048))
         verdict = "equal within a point" if abs(small - large) < 0.01 else "DIFFERENT"
         print(f"{name}: mIoU {100 * small:.2f} at 512 pixels, {100 * large:.2f} at 2048: {verdict}")
@@ -191,7 +191,7 @@ def main() -> None:
     )
     print(f"features: {(len(X) + len(tested)) * 2 * X.shape[1] / 1e9:.1f} GB, {time.perf_counter() - start:.1f} s")
     linear = replace(PATCH_LINEAR, epochs=given.epochs, least_steps=given.steps)
-    job, context = job_of(PatchLinearJob, linear), job_of(PatchContextJob, PATCH_CONTEXT)
+    probe, context = PatchLinear(linear), PatchContext()
     try:
         opened = made.opened(given.train, given.classes)
         train, test = features_of(X, 0, given.grid), features_of(tested, given.train, given.grid)
@@ -202,9 +202,9 @@ def main() -> None:
         steps = linear.steps(round(0.9 * patches)) + linear.steps(patches)
         every = PATCH_LINEAR.steps(round(0.9 * patches)) + PATCH_LINEAR.steps(patches)
         some = features_of(tested[: given.context_test], given.train, given.grid)
-        measured(f"linear, {steps:,} of {every:,} steps", job, task)
+        measured(f"linear, {steps:,} of {every:,} steps", probe, task)
         few = features_of(Shards(X.parts[: max(1, given.kept * len(X.parts) // len(X))]), 0, given.grid)
-        measured(f"linear, {len(few):,} training images", job, PatchTask(opened, few, some, device))
+        measured(f"linear, {len(few):,} training images", probe, PatchTask(opened, few, some, device))
         kept, read = (_with_training(PatchTask(opened, train, some, device, budget=each), task) for each in (None, 1))
         start = time.perf_counter()
         first = measured(f"in-context, {given.context_test:,} of {given.test:,} test images", context, kept)

@@ -32,17 +32,17 @@ from unseen.images.manifest import whole
 from unseen.images.registry import DATASETS
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
+from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.train import finetune, with_head
-from unseen.probes.many_shot import ERICSSON_2021
-from unseen.probes.probe import FeatureJob
+from unseen.probes.job import Job
 from unseen.probes.protocol import protocol_named
 from unseen.runs.means import Means
 from unseen.studies.finetuning import Steps, training_seconds
-from unseen.studies.probing import estimate, pair_from_features, plan, plan_extended, run
-from unseen.studies.tasks.kinds.classification import features_at
-from unseen.studies.tasks.plan import probing_seconds, task_jobs
-from unseen.studies.tasks.study import run_tasks
+from unseen.studies.probed_features import probed_features
+from unseen.studies.probing import estimate, plan, plan_extended, run
+from unseen.studies.tasks.features import features_at
+from unseen.studies.tasks.plan import TaskProbes
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,13 @@ def probes(out: Path, means: Means, quick: bool) -> Iterator[Case]:
     for n, d, c in [(1000, 32, 10), *sizes[: 1 if quick else None]]:
         folder = out / f"probes-{n}-{d}"
         places = save(folder, "train", n, d, c, 1), save(folder, "test", max(n // 20, 2 * c), d, c, 2)
-        sides = [read_features(place) for place in places]
-        pair = pair_from_features("mine", "yours", sides[0], sides[1], places)
-        kinds: dict[str, Sequence[FeatureJob]] = {
-            "logistic, all samples": plan("probe", [pair], protocol, (None,), (0,)),
-            "logistic, 1 to 16 samples, 2 seeds": plan("probe", [pair], protocol, (1, 2, 4, 8, 16), (0, 1)),
-            "knn, ridge, kmeans": plan_extended("probe", [pair], seeds=(0,), kinds=("knn", "ridge", "kmeans")),
+        by_split = dict(zip(("train", "test"), places, strict=True))
+        parts = {split: read_features(place) for split, place in by_split.items()}
+        pair, logistic = probed_features("mine", "yours", parts, by_split), Logistic(protocol)
+        kinds: dict[str, Sequence[Job]] = {
+            "logistic, all samples": plan(logistic, [pair], (None,), (0,)),
+            "logistic, 1 to 16 samples, 2 seeds": plan(logistic, [pair], (1, 2, 4, 8, 16), (0, 1)),
+            "knn, ridge, kmeans": plan_extended([pair], seeds=(0,), kinds=("knn", "ridge", "kmeans")),
         }
         for kind, jobs in kinds.items():
             yield Case(
@@ -106,11 +107,11 @@ def tasks(out: Path, means: Means, quick: bool) -> Iterator[Case]:
         counts = {"train": n * 4 // 5, "val": n // 5, "test": n // 2}
         places = {split: save(folder, split, rows, d, c, i) for i, (split, rows) in enumerate(counts.items(), start=1)}
         task = features_at("mine", DATASETS["pets"], places)
-        jobs = task_jobs([task], ERICSSON_2021)
+        jobs = TaskProbes().jobs([task], DATASETS)
         yield Case(
             f"linear probe and episodes: {n:,} × {d}, {c}",
-            partial(probing_seconds, jobs, [task], folder / "run", means),
-            partial(done, run_tasks, jobs, [task], folder / "run", means),
+            partial(estimate, jobs, [task], folder / "run", means),
+            partial(done, run, jobs, [task], folder / "run", means),
         )
 
 

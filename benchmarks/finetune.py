@@ -33,13 +33,13 @@ from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.registry import DATASETS
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.probes.finetuning.images import TaskImages, load_task_images
-from unseen.probes.finetuning.jobs import trial_jobs
+from unseen.probes.finetuning.jobs import protocol_of_training
 from unseen.probes.finetuning.train import with_head
+from unseen.probes.job import Job
 from unseen.probes.many_shot import many_shot
-from unseen.runs.job import job_key
 from unseen.runs.results import RESULTS, read_result
 from unseen.studies.concepts.study import as_published
-from unseen.studies.tasks.finetune import PIXELS, TrainingJob, plan_finetuning, run_training
+from unseen.studies.tasks.finetune import PIXELS, plan_finetuning, run_training
 
 
 def part_of(opened: OpenDataset, per_class: int) -> OpenDataset:
@@ -161,7 +161,7 @@ def main() -> None:
     start = time.perf_counter()
     images = load_task_images(opened, backbone.spec.transform, args.out / PIXELS, device=device, workers=args.workers)
     print(f"decoded in {time.perf_counter() - start:.1f} s")
-    trainings: list[TrainingJob] = [*trial_jobs(job), job]
+    trainings: list[Job] = [*job.needs, job]
     for number, training in enumerate(trainings, start=1):
         for _ in run_training(training, job, backbone, images, args.out, device=device):
             pass
@@ -170,21 +170,21 @@ def main() -> None:
     print("\n| rate | decay × rate | images | validation | seconds | steps a second |")
     print("| --- | --- | --- | ---: | ---: | ---: |")
     rates = []
-    for trial in trial_jobs(job):
-        result, setting = read_result(args.out / RESULTS, job_key(trial)), trial.protocol
+    for trial in job.needs:
+        result, setting = read_result(args.out / RESULTS, trial.key), protocol_of_training(trial)
         assert result is not None
-        score = result.values["validation"]
+        score = result.details["validation"]
         rates.append(setting.steps / result.seconds)
         print(
             f"| {setting.rate:g} | {setting.decay * setting.rate:g} | {setting.augment} | "
             f"{'diverged' if score is None else f'{100 * score:.1f}%'} | {result.seconds:.1f} | {rates[-1]:.2f} |"
         )
-    result = read_result(args.out / RESULTS, job_key(job))
+    result = read_result(args.out / RESULTS, job.key)
     assert result is not None
-    values = result.values
+    values = {**dict(result.fits[0].values), **result.details}
     print(
         f"\nTest: {100 * values['top1']:.1f}% (rate {values['setting']['rate']:g}, {values['setting']['augment']}); "
-        f"calibration error {100 * values['ece']:.1f}%, {100 * values['scaled_ece']:.1f}% at temperature "
+        f"calibration error {100 * values['ece']:.1f}%, {100 * values['scaled-ece']:.1f}% at temperature "
         f"{values['temperatures'][0]:.2f}."
     )
     print(f"Linear probe on frozen features: {100 * linear(backbone, images, device):.1f}%.")

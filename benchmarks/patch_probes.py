@@ -15,9 +15,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from unseen.probes.patches.context import ContextProtocol, Memory, look_up
+from unseen.probes.patches.context import Memory, look_up
 from unseen.probes.patches.labels import PatchLabels
-from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol, Setting, fit_patches
+from unseen.probes.patches.linear import fit_patches
+from unseen.probes.patches.protocols import PATCH_LINEAR, ContextProtocol, PatchLinearProtocol, Setting
 from unseen.probes.patches.rows import PatchRows
 from unseen.probes.patches.training import TrainingPatches
 

@@ -20,17 +20,19 @@ CODE = """
 import sys
 from pathlib import Path
 from unseen.features.readers import read_features
+from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.means import Means
-from unseen.studies.probing import pair_from_features, plan, run
+from unseen.studies.probed_features import probed_features
+from unseen.studies.probing import plan, run
 
 if __name__ == "__main__":
     folder, workers = Path(sys.argv[1]), int(sys.argv[2])
-    places = folder / "train.npz", folder / "test.npz"
-    pair = pair_from_features("b", "d", *map(read_features, places), places)
+    places = {split: folder / f"{split}.npz" for split in ("train", "test")}
+    features = probed_features("b", "d", {split: read_features(place) for split, place in places.items()}, places)
     quick = LogisticProtocol(name="quick", epochs=2, trials=2, round_size=2)
-    jobs = plan("probe", [pair], quick, [None], range(2 * max(workers, 2)))
-    print(len(list(run(jobs, [pair], folder / f"results-{workers}", Means(workers)))))
+    jobs = plan(Logistic(quick), [features], [None], range(2 * max(workers, 2)))
+    print(len(list(run(jobs, [features], folder / f"results-{workers}", Means(workers)))))
 """
 
 

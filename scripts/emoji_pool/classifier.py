@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from unseen.studies.shifts.model_pool import Images, Labelled, Labels, PoolJob, Predict
+from unseen.studies.shifts.model_pool import FoldTraining, Images, Labelled, Labels, Predict
 
 WIDTHS = {"narrow": 8, "wide": 12}
 """Network → channels of its first layer."""
@@ -41,7 +41,7 @@ def network(name: str, classes: int) -> nn.Sequential:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels[-1], classes))
 
 
-def train_classifier(data: Labelled, job: PoolJob) -> Predict:
+def train_classifier(data: Labelled, job: FoldTraining) -> Predict:
     """Train a network on pictures (n, 32, 32, 3) in bytes; what comes back classifies such pictures.
 
     Everything random follows the seed and the fold, so the same machine gives the same network again.

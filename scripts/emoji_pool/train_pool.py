@@ -32,10 +32,8 @@ def main() -> None:
         models = [model for model in emoji_models(Recipe(len(CLASSES), args.steps)) if args.only in model.name]
         total, results = len(pool_jobs(models, folds)), args.out / "results"
         for done, job in enumerate(run_pool(models, folds, results, train_classifier, workers=args.workers), start=1):
-            print(
-                f"{done} of at most {total}: {job.setup.network} λ={job.setup.share:g} {job.setup.ratio:.0%}",
-                flush=True,
-            )
+            setup = job.made.setup
+            print(f"{done} of at most {total}: {setup.network} λ={setup.share:g} {setup.ratio:.0%}", flush=True)
         write_pool(models, folds, results, args.out / "emoji_pool.csv")
     except UserError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")

@@ -121,9 +121,7 @@ def probing(
     """A probe on two files of features."""
     short = probe in {"logistic", "pca"}
     chosen = _options(probe=probe, protocol="cog-v2-short" if short else None, shots=shots, seeds=seeds)
-    return Step(
-        ("probe", train, test, *chosen), out, plans=False, parts=False, fewest=1 if probe == "logistic" else None
-    )
+    return Step(("probe", train, test, *chosen), out, plans=False, parts=False)
 
 
 def tasks(
@@ -274,25 +272,30 @@ def details(folder: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
     for path in sorted((folder / "results").glob("*.json")):
         result = read_result(path.parent, path.stem)
         if result is not None:
-            values = {name: value for name, value in result.values.items() if name not in TIMES}
-            found[path.stem] = _name(result), values
+            found[path.stem] = _name(result), _flat(result.values)
     return found
 
 
-def _name(result: Any) -> str:
-    from unseen.runs.scores import result_scores
+def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values and details of all fits, without times."""
+    flat = {name: value for name, value in values.items() if name not in {*TIMES, "fits"}}
+    for fit in values.get("fits", ()):
+        flat |= {**fit["values"], **fit["details"]} | ({"interval": fit["interval"]} if "interval" in fit else {})
+    return flat
 
-    job = result.job
-    if job["job"] == "PoolTraining":
-        parts = ["pool", job["setup"]["network"], job["setup"]["share"], job["setup"]["ratio"]]
-    elif job["job"] == "ZeroShotTraining":
-        parts = ["tuned", job["backbone"], job["protocol"]["rate"]]
-    elif job["job"] == "FinetuneTrialJob":
-        trial = job["protocol"]
-        parts = [job["backbone"], job["domain"], "trial", trial["rate"], trial["decay"], trial["augment"]]
+
+def _name(result: Any) -> str:
+    job, settings = result.job, result.job.get("settings", {})
+    if job["probe"] == "pool-training":
+        parts = ["pool", settings["setup"]["network"], settings["setup"]["share"], settings["setup"]["ratio"]]
+    elif job["probe"] == "zero-shot-training":
+        parts = ["tuned", job["backbone"], settings["protocol"]["rate"]]
+    elif job["probe"] == "fine-tuned-trial":
+        trial = settings["protocol"]
+        parts = [job["backbone"], job["dataset"], "trial", trial["rate"], trial["decay"], trial["augment"]]
     else:
-        first = next(result_scores(result))
-        parts = [first.backbone, first.domain, first.probe, _shots(first.shots), first.seed, first.metric]
+        first, (shots, seed) = result.fits[0], result.setting
+        parts = [job["backbone"], job["dataset"], first.variant, _shots(shots), seed, first.values[0][0]]
     return " | ".join(map(str, parts))
 
 

@@ -24,6 +24,26 @@ class ImageError(UserError):
     """Images that cannot be used; work on other images may continue."""
 
 
+class JobsError(UserError):
+    """Some jobs failed, and all others are done: exit code 1.
+
+    Attributes:
+        failures: one sentence per failure.
+        done: number of jobs that did not fail.
+    """
+
+    def __init__(self, failures: Sequence[str], done: int) -> None:
+        more = len(failures) - 1
+        rest = f"{more} more {'failure' if more == 1 else 'failures'}; " if more else ""
+        super().__init__(
+            f"{failures[0]} ({rest}the other jobs are done, and the same command repeats only the missing ones)"
+        )
+        self.failures, self.done = list(failures), done
+
+    def __reduce__(self) -> tuple[type["JobsError"], tuple[list[str], int]]:
+        return JobsError, (self.failures, self.done)
+
+
 class OtherPartsError(UserError):
     """A part of a job array is done and has to wait for the others; not a mistake."""
 

@@ -28,9 +28,10 @@ from unseen.features.about import BackboneAbout
 from unseen.files import atomic_write
 from unseen.metrics.correlation import NORMAL_975
 from unseen.papers.comparability import PLAIN, ScoredData
+from unseen.probes.own import OWN_METRIC
 from unseen.reading.json_records import json_bytes, plain, typed
 from unseen.runs.cautions import Caution
-from unseen.runs.data import OWN_METRIC, Backbone, Domain, RunData
+from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import Notice
 from unseen.runs.results import reading_result
 from unseen.runs.score import Score, shots_name
@@ -118,9 +119,9 @@ def _with_counts(data: RunData, folder: Path) -> RunData:
     scored = []
     for result in read_results(folder):
         with reading_result(result):
-            job, images = result.job, {"test": int(result.values["images"])}
-            classes = int(result.values["classes"])
-            scored.append(ScoredData(job["backbone"], job["domain"], job["protocol"], classes, images, "given"))
+            job, images = result.job, {"test": int(result.details["tested"])}
+            classes = int(result.details["classes"])
+            scored.append(ScoredData(job["backbone"], job["dataset"], result.protocol, classes, images, "given"))
     return replace(data, scored=scored)
 
 

@@ -94,8 +94,7 @@ def deviations(known: Named, settings: Mapping[str, Setting]) -> Iterator[tuple[
 def _with_torch(probe: str, protocol: str) -> Named | None:
     """Protocols that are defined beside code that needs PyTorch."""
     from unseen.probes.many_shot import PROTOCOLS as MANY_SHOT
-    from unseen.probes.patches.context import PATCH_CONTEXT
-    from unseen.probes.patches.linear import PATCH_LINEAR
+    from unseen.probes.patches.protocols import PATCH_CONTEXT, PATCH_LINEAR
 
     if probe == "many-shot" and protocol in MANY_SHOT:
         return Named(_settings(MANY_SHOT[protocol]), others={"converge": ("all",)})

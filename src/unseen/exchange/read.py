@@ -10,10 +10,11 @@ from unseen.exchange.record import SCHEMA, VERSION, BackboneFacts, DataFacts, Re
 from unseen.features.about import BackboneAbout
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.papers.comparability import ScoredData
+from unseen.probes.own import OWN_METRIC
 from unseen.reading.guard import reading
 from unseen.reading.json_records import read_json, typed
 from unseen.runs.cautions import PHRASES, Caution
-from unseen.runs.data import METRIC_FACTS, OWN_METRIC, Backbone, Domain, RunData, Written
+from unseen.runs.data import METRIC_FACTS, Backbone, Domain, RunData, Written
 from unseen.runs.notices import SENTENCES, Notice, told
 from unseen.runs.score import Score
 from unseen.runs.setup import Extraction, FeatureKey, LevelsUsed, ProtocolUsed, Setting

@@ -1,38 +1,27 @@
-"""The calibration stored in a result, as JSON, and the metrics it gives."""
+"""The calibration of a fit: the metrics that it gives, and its details as JSON."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from math import isnan
 from typing import TYPE_CHECKING, Any
-
-from unseen.probes.job import Fit, read_flat
 
 if TYPE_CHECKING:
     from unseen.metrics.calibration import ReliabilityBins
     from unseen.probes.many_shot import Calibration
 
 
-def read_calibrated(variant: str, job: Mapping[str, Any], values: Mapping[str, Any], seed: int | None = None) -> Fit:
-    """The fit in a result by the data set's own metric, with calibration errors if available.
-
-    Args:
-        seed: as in `read_flat`.
-    """
-    fit = read_flat(variant, (job["metric"],), job, values, seed)
-    errors = [("ece", values["ece"]), ("scaled-ece", values["scaled_ece"])] if "ece" in values else []
-    return replace(fit, values=[*fit.values, *errors])
+def calibration_scores(calibration: "Calibration | None") -> tuple[tuple[str, float], ...]:
+    """The errors; none if images have several classes, which have no calibration."""
+    return () if calibration is None else (("ece", calibration.error), ("scaled-ece", calibration.scaled_error))
 
 
-def calibration_values(found: "Calibration | None") -> dict[str, Any]:
-    """Errors, temperatures and bins; empty if images have several classes, which have no calibration."""
-    if found is None:
+def calibration_details(calibration: "Calibration | None") -> dict[str, Any]:
+    """Temperatures and bins; empty if images have several classes."""
+    if calibration is None:
         return {}
     return {
-        "ece": found.error,
-        "scaled_ece": found.scaled_error,
-        "temperatures": list(found.temperatures),
-        "unbounded_temperature": found.unbounded,
-        "reliability": {"before": _bins(found.before), "after": _bins(found.after)},
+        "temperatures": list(calibration.temperatures),
+        "unbounded_temperature": calibration.unbounded,
+        "reliability": {"before": _bins(calibration.before), "after": _bins(calibration.after)},
     }
 
 

@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,16 +18,19 @@ from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.own import check_facts
 from unseen.own_code import OwnFile, attribute_of, loaded, own_file, own_place, running
 from unseen.probes.by_name import all_probes
-from unseen.probes.job import UNDESCRIBED, Fit
-from unseen.probes.probe import FitsJob, Probe, ProbeData, Size, StudyPart
+from unseen.probes.job import Fit, Held, Job
+from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
-from unseen.probes.samples import SamplesPerClass
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from unseen.probes.vectors import Vectors
+
 OWN = "own"
 """The protocol of scores computed by a user's own code: no published number belongs to it."""
+OWN_METRIC = "own-metric"
+"""The probe of jobs that measure a metric of the user's own, and the protocol of its facts in the record of a run."""
 ATTRIBUTE, DECLARED = "PROBE", "METRICS"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
@@ -103,16 +106,6 @@ def _made(at: ProbeAt) -> Probe:
 
 
 @dataclass(frozen=True)
-class Held:
-    """A probe that exists as a Python object."""
-
-    probe: Probe
-
-    def __call__(self) -> Probe:
-        return self.probe
-
-
-@dataclass(frozen=True)
 class OwnProbe:
     """A user's own probe.
 
@@ -142,19 +135,12 @@ class OwnProbe:
             ) from None
         return tuple(sorted(values.items()))
 
-    def jobs(self, part: StudyPart, seeds: Sequence[int]) -> "Iterator[OwnProbeJob]":
+    def jobs(
+        self, vectors: "Vectors", seeds: Sequence[int], shots: Sequence[int | None] | None = None, *, gpu: bool = False
+    ) -> Iterator[Job]:
         """The jobs of a study with it: one for each of its settings."""
-        probe, code = self.probe, self.digest
-        for setting in probe.settings(part.usable_shots(probe), seeds):
-            yield OwnProbeJob(
-                part.study, probe.name, code, probe.revision, self.settings, self.declared, *part.features,
-                setting.shots, setting.seed, make=self.make,
-            )  # fmt: skip
-
-    def usable_shots(self, samples: SamplesPerClass | None) -> list[int | None]:
-        """Its numbers of shots, without those that every class lacks."""
-        shots = self.probe.default_shots
-        return [number for number in shots if samples is None or samples.total_shortage(number) is None]
+        for job in self.probe.jobs(vectors, seeds, shots, gpu=gpu):
+            yield replace(job, settings=dict(self.settings), code=self.digest, make=self.make)
 
     @property
     def digest(self) -> str:
@@ -165,39 +151,6 @@ class OwnProbe:
                 "write it into a Python file and give its path"
             )
         return self.file.digest
-
-
-@dataclass(frozen=True)
-class OwnProbeJob(FitsJob):
-    """A user's own probe on a pair of features.
-
-    Attributes:
-        code: digest of the file and of the modules that it imports from its folder.
-        revision: the revision that the file states.
-        settings: name and value of each field of the probe.
-        own_metrics: metadata of metrics that are not in the catalogue.
-        train, test: content hashes of the features.
-        make: creates the probe.
-    """
-
-    study: str
-    name: str
-    code: str
-    revision: int
-    settings: tuple[tuple[str, Any], ...]
-    own_metrics: tuple[Metric, ...]
-    backbone: str
-    domain: str
-    train: str
-    test: str
-    shots: int | None
-    seed: int
-    protocol: str = OWN
-    make: Callable[[], Probe] = field(kw_only=True, compare=False, repr=False, metadata={UNDESCRIBED: True})
-
-    @property
-    def probe(self) -> Probe:
-        return self.make()
 
 
 def own_probe(name: str) -> OwnProbe:

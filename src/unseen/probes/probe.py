@@ -1,29 +1,52 @@
 """The interface of probes: a frozen dataclass of settings that is fitted to data, knows its cost and gives scores.
 
 Every module of `unseen.probes.by_name` that defines `PROBE`, a subclass of `Probe`, is a probe; nothing else needs
-editing. It is listed by `unseen ls probes` and, if it is for feature vectors, run by `unseen.probe`, by `unseen probe
---probe` and by `unseen concepts --extended`.
+editing. It is listed by `unseen ls probes` and, if it is for feature vectors, run by `unseen.probe`, by `unseen probe`
+and by every study of features.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from unseen.errors import UserError
-from unseen.features.features import Rows, align
-from unseen.probes.job import Fit, Job, Pairs, packed, read_samples
+from unseen.features.features import Rows
+from unseen.images.dataset import Target
+from unseen.probes.job import Fit, Held, Job, Pairs, plain_json
 from unseen.probes.protocol import LogisticProtocol, Setting
 from unseen.probes.samples import ClassCounts, SamplesPerClass, Shortage
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Input = Literal["vectors", "patches", "images"]
-"""What a probe is fitted to: one feature vector per image with its class, patch features with maps, or images."""
+    from unseen.probes.checkpoints import FitsSoFar
+    from unseen.probes.vectors import Vectors
+
+Input = Literal["vectors", "patches", "outputs", "images"]
+"""What a probe is fitted to: one feature vector per image, patch features, class scores of a head, or images."""
+
+OTHER_WORK_ON_GPU = 5.0
+"""Seconds of probes without SGD on a GPU per second of their products: comparing, sorting, 64 bits (H200)."""
 
 Numbers = Literal["float32", "float16", "tf32"]
 """Dtypes of the factors in products; the last is the reduced form of float32 on a GPU."""
+
+
+def nowhere(setting: Setting) -> "FitsSoFar":
+    """No checkpoints."""
+    from unseen.probes.checkpoints import NotKept
+
+    return NotKept()
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationData:
+    """Validation samples; fields as in `ProbeData`."""
+
+    X: "Tensor | Rows"
+    y: "Tensor"
+    ignored: "Tensor | None" = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +58,10 @@ class ProbeData:
             rows that are read on use, in float32.
         y_train, y_test: (n, …) labels: for vectors (n,) class indices from 0 without gaps.
         device: where to compute.
+        validation: the data set's own validation samples, for a probe that chooses its settings on them. Other probes
+            are trained on them too.
+        ignored: (n, c) test labels that count neither for nor against a class, if samples have several classes.
+        checkpoint: where the fits of a setting are stored while it is computed.
         shared: cache shared by probes of the same data.
     """
 
@@ -44,7 +71,10 @@ class ProbeData:
     y_test: "Tensor"
     classes: int
     device: str = "cpu"
-    shared: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    validation: "ValidationData | None" = None
+    ignored: "Tensor | None" = None
+    checkpoint: "Callable[[Setting], FitsSoFar]" = nowhere
+    shared: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def drawn(self, setting: Setting) -> "ProbeData":
         """The data with the setting's shots: the samples of the logistic probe's final fit with the same seed."""
@@ -53,15 +83,27 @@ class ProbeData:
         if setting.shots is None:
             return self
         rows, X = draw_shots(self.y_train, setting.shots, stream(setting.seed, 3)), self.train_rows()
-        return replace(self, X_train=X[rows.to(X.device)], y_train=self.y_train[rows])
+        return replace(self, X_train=X[rows.to(X.device)], y_train=self.y_train[rows], shared={})
 
     def train_rows(self, *, unit: bool = False, copies: int = 1) -> "Tensor":
         """The training features on the device; arguments as in `unseen.probes.rows.on_device`."""
-        return _on_device(self.X_train, self.device, unit, copies)
+        return rows_on(self.X_train, self.device, unit=unit, copies=copies)
 
     def test_rows(self, *, unit: bool = False, copies: int = 1) -> "Tensor":
         """The test features on the device."""
-        return _on_device(self.X_test, self.device, unit, copies)
+        return rows_on(self.X_test, self.device, unit=unit, copies=copies)
+
+    def all_rows(self, *, copies: int = 1) -> "Tensor":
+        """Training and test features together on the device; rows on disk are not held twice."""
+        import torch
+
+        from unseen.probes.rows import all_on_device
+
+        sides = self.X_train, self.X_test
+        rows = [X for X in sides if not isinstance(X, torch.Tensor)]
+        if len(rows) == len(sides):
+            return all_on_device(rows, torch.device(self.device), copies=copies)
+        return torch.cat([rows_on(X, self.device, copies=copies) for X in sides])
 
     def on_device(self, *, copies: int = 2) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
         """All data on the computing device."""
@@ -69,7 +111,8 @@ class ProbeData:
         return self.train_rows(copies=copies), y_train, self.test_rows(), y_test
 
 
-def _on_device(X: "Tensor | Rows", device: str, unit: bool, copies: int) -> "Tensor":
+def rows_on(X: "Tensor | Rows", device: str, *, unit: bool = False, copies: int = 1) -> "Tensor":
+    """(n, …) features on a device; arguments as in `unseen.probes.rows.on_device`."""
     import torch
 
     from unseen.metrics.geometry import unit_rows
@@ -85,7 +128,8 @@ class Size:
     """The amount of data given to a probe, for cost estimates.
 
     Attributes:
-        rows, test_rows: numbers of training and test samples.
+        rows, test_rows: numbers of training and test samples; validation samples that the probe is trained on count as
+            training samples, and others do not count.
         shape: shape of the features of one sample: (d,), or (height, width, d) for a map.
     """
 
@@ -100,39 +144,6 @@ class Size:
 
 
 @dataclass(frozen=True)
-class StudyPart:
-    """The features of a backbone on a domain, as a study plans to probe them.
-
-    Attributes:
-        protocol: the study's, which determines how thoroughly hyper-parameters are searched.
-        train, test: content hashes of the features.
-        gpu: whether probes will run on a GPU.
-        counts: samples of each class, if known.
-    """
-
-    study: str
-    protocol: LogisticProtocol
-    backbone: str
-    domain: str
-    train: str
-    test: str
-    size: Size
-    gpu: bool = False
-    counts: ClassCounts | None = None
-
-    @property
-    def features(self) -> tuple[str, str, str, str]:
-        return self.backbone, self.domain, self.train, self.test
-
-    def usable_shots(self, probe: "Probe") -> list[int | None]:
-        """A probe's own numbers of shots, without those for which there are too few samples."""
-        counts = self.counts
-        return [
-            number for number in probe.default_shots if counts is None or probe.total_shortage(counts, number) is None
-        ]
-
-
-@dataclass(frozen=True)
 class Probe:
     """A probe and its settings, which are the fields of the subclass.
 
@@ -141,6 +152,12 @@ class Probe:
         title: what it is, in a few words.
         input: what it is fitted to.
         random: whether seeds change its numbers when it is fitted to all samples. If not, it is fitted once.
+        targets: the labels it takes: one class per image, or several.
+        validation: what becomes of a data set's own validation samples: a probe chooses its settings on them, or is
+            trained on them too.
+        split: whether it needs training and test data; episodes are drawn from all samples together.
+        once: whether a study fits it with the first seed only, since it chooses among several draws of its own.
+        keeps_hits: whether its results say which test images are classified correctly.
         extended: whether it is one of the further probes of ImageNet-CoG's first version (`--extended all`).
         scored: whether it gives class scores (`test_scores`), which a user's own metrics need.
         default_shots: the default of `shots`.
@@ -152,6 +169,11 @@ class Probe:
     name: ClassVar[str]
     title: ClassVar[str]
     input: ClassVar[Input] = "vectors"
+    targets: ClassVar[tuple[Target, ...]] = ("class",)
+    validation: ClassVar[Literal["chooses", "joins"]] = "joins"
+    split: ClassVar[bool] = True
+    once: ClassVar[bool] = False
+    keeps_hits: ClassVar[bool] = False
     random: ClassVar[bool] = False
     extended: ClassVar[bool] = False
     scored: ClassVar[bool] = False
@@ -164,6 +186,11 @@ class Probe:
     def protocol_name(self) -> str:
         """The protocol recorded in scores; empty if a probe has none."""
         return ""
+
+    @property
+    def resolved(self) -> "Probe":
+        """The probe with its protocol as an object, if it is a name."""
+        return self
 
     def with_protocol(self, protocol: Any) -> "Probe":
         """The same probe under another protocol, by name or as an object."""
@@ -189,23 +216,6 @@ class Probe:
     def partial_shortage(self, counts: ClassCounts, shots: int | None) -> Shortage | None:
         """That some classes have too few samples for that many shots, or too few for a search, if so."""
         return counts.samples.partial_shortage(shots, self.regression.validation if self.regression else 0.0)
-
-    @staticmethod
-    def prepare(parts: Sequence[Any], where: str, device: str) -> ProbeData:
-        """Training and test features that were read, as input for `fit`.
-
-        A probe for other features than vectors, or for other labels than one class per image, overrides this.
-
-        Args:
-            parts: for vectors, two `Features`; their classes are put in the same order.
-            where: their name in error messages.
-        """
-        import torch
-
-        train, test = parts
-        train, test = align(train, test, where)
-        labels = [torch.from_numpy(part.y) for part in (train, test)]
-        return ProbeData(train.X, labels[0], test.X, labels[1], len(train.classes), device)
 
     def variants(self, data: ProbeData) -> int:
         """Number of fits for each setting."""
@@ -245,18 +255,65 @@ class Probe:
         """The protocol of the stacked SGD that dominates its time; None if matrix products dominate."""
         return None
 
+    def timed_product(self, size: Size, *, gpu: bool = False) -> tuple[int, int, int]:
+        """Shape (m, k, n) of the product that dominates its time; by default one that keeps the device busy."""
+        side = 8192 if gpu else 1024
+        return side, side, side
+
+    def seconds(self, size: Size, setting: Setting, rate: float, *, gpu: bool = False) -> float:
+        """Estimated seconds of a fit, if no regression dominates its time.
+
+        Args:
+            rate: multiplications and additions per second of `timed_product`.
+        """
+        other = OTHER_WORK_ON_GPU if gpu and self.multiplies(gpu=gpu) != "tf32" else 1.0
+        return self.flops(size, setting) / rate * other
+
     @classmethod
     def in_study(cls, protocol: LogisticProtocol) -> Self:
         """The probe as studies with a protocol run it."""
         return cls()
 
-    @classmethod
-    def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["FeatureJob"]:
-        """The jobs of a study with this probe: by default one for each of its settings."""
-        probe = cls.in_study(part.protocol)
-        name = probe.protocol_name or part.protocol.name
-        for setting in probe.settings(part.usable_shots(probe), seeds):
-            yield ProbeJob(part.study, cls.name, probe, name, *part.features, setting.shots, setting.seed, cls.revision)
+    def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[Probe]":
+        """The probe with everything that the features and the device decide; several if it has several forms."""
+        return (self,)
+
+    def arithmetic(self, *, gpu: bool = False) -> str:
+        """Dtype of the factors in products, if it is no field and depends on the device."""
+        return ""
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """Its settings, as JSON: the part of its jobs' identity that the user chooses."""
+        return {each.name: plain_json(getattr(self, each.name)) for each in fields(self)}
+
+    def jobs(
+        self, vectors: "Vectors", seeds: Sequence[int], shots: Sequence[int | None] | None = None, *, gpu: bool = False
+    ) -> Iterator[Job]:
+        """Its jobs on some features: one for each of its forms and settings.
+
+        Args:
+            shots: by default its own. Numbers for which there are too few samples are left out.
+        """
+        for probe in self.planned(vectors, gpu=gpu):
+            usable = vectors.usable_shots(probe, probe.default_shots if shots is None else shots)
+            # Seeds draw validation samples only for data sets that have none of their own.
+            fixed = probe.validation == "chooses" and "val" in vectors.splits
+            for setting in probe.settings(usable, seeds):
+                if fixed and setting.shots is None and setting.seed != seeds[0]:
+                    continue
+                yield Job(
+                    probe.name,
+                    probe.revision,
+                    vectors.backbone,
+                    vectors.dataset,
+                    vectors.reads,
+                    probe.described,
+                    setting.shots,
+                    setting.seed,
+                    arithmetic=probe.arithmetic(gpu=gpu),
+                    make=Held(probe),
+                )
 
 
 @dataclass(frozen=True)
@@ -271,103 +328,3 @@ class DrawnProbe(Probe, ABC):
     @abstractmethod
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
         """Variant, (metric, value) pairs and details of each fit to these samples."""
-
-
-class FeatureJob(Protocol):
-    """A job on a pair of training and test features, given by their content hashes."""
-
-    @property
-    def study(self) -> str: ...
-    @property
-    def backbone(self) -> str: ...
-    @property
-    def domain(self) -> str: ...
-    @property
-    def train(self) -> str: ...
-    @property
-    def test(self) -> str: ...
-    @property
-    def probe(self) -> Probe:
-        """The probe that it fits."""
-
-    @property
-    def setting(self) -> Setting: ...
-    def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
-        """As in `Job`."""
-
-
-@dataclass(frozen=True)
-class PairJob(Job):
-    """Common fields of jobs of one probe on a pair of features.
-
-    Attributes:
-        protocol: how the probe is fitted, or the name of the study's protocol if it has none.
-        train, test: content hashes of the features.
-    """
-
-    study: str
-    protocol: Any
-    backbone: str
-    domain: str
-    train: str
-    test: str
-
-
-class FitsJob(Job):
-    """A job whose result has one fit for each variant of a probe."""
-
-    shots: int | None
-    seed: int
-
-    @property
-    def setting(self) -> Setting:
-        return Setting(self.shots, self.seed)
-
-    def kept(self, fits: Sequence[Fit]) -> dict[str, Any]:
-        return fits_kept(fits)
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        return fits_read(job, values)
-
-
-@dataclass(frozen=True)
-class ProbeJob(FitsJob):
-    """Any probe with its settings on a pair of features.
-
-    Attributes:
-        name: name of the probe; `probe` are its settings.
-        protocol: name of the probe's protocol, or of the study's if it has none.
-        train, test: content hashes of the features.
-        revision: revision of the probe's code.
-    """
-
-    study: str
-    name: str
-    probe: Probe
-    protocol: str
-    backbone: str
-    domain: str
-    train: str
-    test: str
-    shots: int | None
-    seed: int
-    revision: int = 1
-
-
-def fits_kept(fits: Sequence[Fit]) -> dict[str, Any]:
-    """The values of a result with one fit for each variant."""
-    return {
-        "fits": [
-            {"variant": fit.variant, "values": dict(fit.values), "details": {**fit.details, **packed(fit.correct)}}
-            for fit in fits
-        ]
-    }
-
-
-def fits_read(job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-    """The fits in such a result."""
-    samples = read_samples(values)
-    for fit in values["fits"]:
-        pairs = list(fit["values"].items())
-        yield Fit(fit["variant"], job["shots"], job["seed"], pairs, fit["details"], samples=samples)

@@ -8,7 +8,7 @@ import numpy as np
 
 from unseen.errors import UserError
 from unseen.ontology.levels import Levels
-from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.by_name.logistic import Logistic
 from unseen.runs.data import ConceptAccuracy, ConceptHits
 from unseen.runs.kept_labels import KeptLabels, correct_of, labels_place, read_labels
 from unseen.runs.random_draws import DRAW, RANDOM, SEEDS_A_DRAW
@@ -28,7 +28,7 @@ def concept_hits(folder: Path, results: Iterable[Result]) -> list[ConceptHits]:
     read = lru_cache(maxsize=8)(read_labels)  # the probes of a domain share a test set
     found = []
     for result in results:
-        if not result.is_of(LogisticJob) or "correct" not in result.values:
+        if not result.is_of(Logistic.name) or "correct" not in result.details:
             continue
         with reading_result(result):
             hits = _hits_of(result, folder, read)
@@ -38,7 +38,7 @@ def concept_hits(folder: Path, results: Iterable[Result]) -> list[ConceptHits]:
 
 def _hits_of(result: Result, folder: Path, read: Callable[[Path], KeptLabels]) -> ConceptHits | None:
     job, right = result.job, correct_of(result)
-    place = labels_place(folder, job["test"])
+    place = labels_place(folder, job["reads"]["test"])
     if not place.is_file():
         return None
     labels = read(place)
@@ -47,12 +47,13 @@ def _hits_of(result: Result, folder: Path, read: Callable[[Path], KeptLabels]) -
             f"{place}: has labels of {len(labels.y)} images, but {result.key}.json has {len(right)}; delete both files "
             "and run again with the features"
         )
-    draw = DRAW.fullmatch(job["domain"])
+    shots, seed = result.setting
+    draw = DRAW.fullmatch(job["dataset"])
     return ConceptHits(
         backbone=job["backbone"],
-        domain=RANDOM if draw else job["domain"],
-        shots=shots_name(job["shots"]),
-        seed=job["seed"] + (SEEDS_A_DRAW * int(draw["number"]) if draw else 0),
+        domain=RANDOM if draw else job["dataset"],
+        shots=shots_name(shots),
+        seed=seed + (SEEDS_A_DRAW * int(draw["number"]) if draw else 0),
         concepts=labels.classes,
         correct=tuple(np.bincount(labels.y[right], minlength=len(labels.classes)).tolist()),
         images=tuple(np.bincount(labels.y).tolist()),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from unseen.features.about import BackboneAbout
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
-from unseen.probes.own import OWN
+from unseen.probes.own import OWN, OWN_METRIC
 from unseen.runs.cautions import Caution
 from unseen.runs.flaws import Flaw, flaw_sentences
 from unseen.runs.notices import Notice, notice_text
@@ -18,8 +18,6 @@ from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, Pr
 if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
 
-OWN_METRIC = "own-metric"
-"""Protocol under which a run stores the facts about a metric of the user's own, and the digest of its code."""
 METRIC_FACTS = ("higher_is_better", "lower", "upper", "unit")
 Study = Literal["concepts", "tasks", "shifts", "probe"]
 """The study of a run, which determines its page and the runs that it can share a page with."""

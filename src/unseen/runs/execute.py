@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from unseen.probes.job import Job
 from unseen.runs.results import missing, write_result
 
 J = TypeVar("J")
 Values = dict[str, Any]
-Work = Callable[[Sequence[J]], Iterator[tuple[J, Values]]]
+Work = Callable[[Sequence[Job]], Iterator[tuple[Job, Values]]]
 """Computes the values of jobs and yields each when it is done. It must be picklable: at module level, or a partial."""
 
 
@@ -44,12 +45,12 @@ class Executor(Protocol):
 
 
 @dataclass(frozen=True)
-class OneByOne(Generic[J]):
+class OneByOne:
     """Work that computes each job separately."""
 
-    values: Callable[[J], Values]
+    values: Callable[[Job], Values]
 
-    def __call__(self, jobs: Sequence[J]) -> Iterator[tuple[J, Values]]:
+    def __call__(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Values]]:
         for job in jobs:
             yield job, self.values(job)
 
@@ -60,14 +61,14 @@ def alone(jobs: Sequence[J]) -> list[list[J]]:
 
 
 def execute(
-    jobs: Sequence[J],
+    jobs: Sequence[Job],
     folder: Path,
-    work: Work[J],
+    work: Work,
     executor: Executor,
     *,
-    grouped: Callable[[Sequence[J]], Sequence[Sequence[J]]] = alone,
-    cost: Callable[[J], float] = even,
-) -> Iterator[J]:
+    grouped: Callable[[Sequence[Job]], Sequence[Sequence[Job]]] = alone,
+    cost: Callable[[Job], float] = even,
+) -> Iterator[Job]:
     """Run the jobs that have no result in `folder`, and yield each when it is done.
 
     Args:
@@ -80,17 +81,17 @@ def execute(
 
 
 @dataclass(frozen=True)
-class Computing(Generic[J]):
+class Computing:
     """Computes jobs by one call, writes each result when it is available, and yields its job.
 
     Jobs that have a result by now, from another process that shares the folder, are skipped. The time of a job is
     measured from the end of the previous one, so the times of jobs that were computed together have the correct sum.
     """
 
-    work: Work[J]
+    work: Work
     folder: Path
 
-    def __call__(self, jobs: Sequence[J], /) -> Iterator[J]:
+    def __call__(self, jobs: Sequence[Job], /) -> Iterator[Job]:
         left = missing(jobs, self.folder)
         start = time.perf_counter()
         for job, values in self.work(left) if left else ():
@@ -101,12 +102,12 @@ class Computing(Generic[J]):
 
 
 def execute_whole(
-    jobs: Sequence[J],
+    jobs: Sequence[Job],
     folder: Path,
-    work: Work[J],
+    work: Work,
     executor: Executor,
-    grouped: Callable[[Sequence[J]], Sequence[Sequence[J]]],
-) -> Iterator[J]:
+    grouped: Callable[[Sequence[Job]], Sequence[Sequence[Job]]],
+) -> Iterator[Job]:
     """Like `execute`, but no executor splits a group: for jobs that must not run at the same time."""
     groups = [tuple(group) for group in grouped(missing(jobs, folder))]
     if groups:
@@ -116,13 +117,13 @@ def execute_whole(
 
 
 @dataclass(frozen=True)
-class _Whole(Generic[J]):
+class _Whole:
     """Computes groups of jobs."""
 
-    compute: Computing[J]
+    compute: Computing
     folder: Path
 
-    def __call__(self, groups: Sequence[tuple[J, ...]], /) -> Iterator[tuple[J, ...]]:
+    def __call__(self, groups: Sequence[tuple[Job, ...]], /) -> Iterator[tuple[Job, ...]]:
         for group in groups:
             for _ in self.compute(group):
                 pass

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.features.by_hash import Load, load_unchanged
+from unseen.features.by_hash import load_unchanged
 from unseen.features.features import Features
+from unseen.features.readers import read_features
 from unseen.files import atomic_write
 from unseen.reading.arrays import read_npz
 from unseen.reading.guard import reading
@@ -57,7 +58,7 @@ def labels_place(results: Path, test: str) -> Path:
     return results.parent / TESTS / f"{test}.npz"
 
 
-def keep_labels(results: Path, places: Mapping[str, str], load: Load) -> None:
+def keep_labels(results: Path, places: Mapping[str, str]) -> None:
     """Write the labels of test sets that are not stored yet; test sets without features are skipped.
 
     Args:
@@ -66,7 +67,7 @@ def keep_labels(results: Path, places: Mapping[str, str], load: Load) -> None:
     for test, place in places.items():
         path = labels_place(results, test)
         if not path.exists() and Path(place).exists():
-            _write(path, load_unchanged(test, place, load))
+            _write(path, load_unchanged(test, place, read_features))
 
 
 def _write(path: Path, features: Features) -> None:
@@ -90,7 +91,7 @@ def labelled(results: Path, result: Result) -> tuple[KeptLabels, NDArray[np.bool
     Args:
         results: folder of the result.
     """
-    place, correct = labels_place(results, result.job["test"]), correct_of(result)
+    place, correct = labels_place(results, result.job["reads"]["test"]), correct_of(result)
     labels = read_labels(place)
     if len(labels.y) != len(correct):
         raise UserError(
@@ -118,19 +119,21 @@ def correct_of(result: Result) -> NDArray[np.bool_]:
 
     Results of earlier versions do not store it and are refused.
     """
-    if "correct" not in result.values:
+    details = result.details
+    if "correct" not in details:
         raise UserError(
             f"the result {result.key}.json does not store which images are classified correctly; delete it and run "
             "again"
         )
     try:
-        bits = np.frombuffer(b64decode(result.values["correct"], validate=True), dtype=np.uint8)
-        count = result.values["images"]
+        bits = np.frombuffer(b64decode(details["correct"], validate=True), dtype=np.uint8)
+        count = details["images"]
         if count < 1 or len(bits) != -(-count // 8):
             raise ValueError("the number of images differs")
         hits = np.unpackbits(bits, count=count).astype(bool)
         # Class scores that differ only by rounding may be ranked differently than by the probe.
-        if "top1" in result.values and not abs(result.values["top1"] * count - hits.sum()) <= max(1, SLACK * count):
+        top1 = dict(result.fits[0].values).get("top1")
+        if top1 is not None and not abs(top1 * count - hits.sum()) <= max(1, SLACK * count):
             raise ValueError("its accuracy differs from that of its own images")
         return hits
     except (ValueError, KeyError, TypeError, OverflowError) as error:

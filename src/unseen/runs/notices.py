@@ -15,6 +15,7 @@ SENTENCES = {
     "told": "{text}",
     "left-out": "Left out: {text}.",
     "unfinished": "This run is not finished: {left} of {jobs} jobs have no result yet.",
+    "failed": "Failed: {text}.",
     "short-protocol": "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs.",
     "few-images": ("A concept of {of} has only {images} training images: with {shots} shots, all of them are used."),
     "short-search": (
@@ -159,6 +160,11 @@ def left_out(domain: str, text: str) -> Notice:
 def unfinished(left: int, jobs: int) -> list[Notice]:
     """A notice about a run with missing results; none if there are none missing."""
     return [notice("unfinished", left=left, jobs=jobs)] if left else []
+
+
+def failed(failures: Iterable[str]) -> list[Notice]:
+    """A notice about each failure."""
+    return [notice("failed", text=text.rstrip(".")) for text in failures]
 
 
 def extended(old: Iterable[Notice], new: Sequence[Notice], domains: Iterable[str]) -> list[Notice]:

@@ -58,8 +58,8 @@ def checked_part(part: Part) -> Part:
 
 
 def same_features(job: object) -> tuple[str, str]:
-    """The backbone and the domain of a job, which jobs on the same features share."""
-    return getattr(job, "backbone", ""), getattr(job, "domain", "")
+    """The backbone and the data set of a job, which jobs on the same features share."""
+    return getattr(job, "backbone", ""), getattr(job, "dataset", "")
 
 
 def own_jobs(

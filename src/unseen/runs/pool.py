@@ -3,7 +3,8 @@
 Workers (processes on this machine, actors of Ray) take pieces of work from one queue, so a slow worker does not hold up
 the others. A worker continues with its last group, whose features it has in memory; otherwise it takes from the group
 with the most work left. The unfinished jobs of a dead worker are handed out again, a few times at most. An error in one
-job does not stop the others: it is raised when they are done, and the next run repeats only the missing jobs.
+job does not stop the others: it is raised when they are done, and the next run repeats only the missing jobs. The
+same holds for jobs in this process (`one_by_one`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,9 +12,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Generic, Protocol, TypeVar
 
-from unseen.errors import ImageError, UserError
+from unseen.errors import ImageError, JobsError, UserError
 
 J = TypeVar("J")
+T = TypeVar("T")
 Job_contra = TypeVar("Job_contra", contravariant=True)
 HOPELESS = 3
 """After this many failures without any success, no more work is handed out."""
@@ -232,19 +234,41 @@ def run_pool(pieces: Sequence[Piece[J]], team: Team[J]) -> Iterator[J]:
         team.close(now=True)
         raise
     team.close(now=False)
-    _raise(pool.failures)
+    raise_failures(pool.failures, pool.done)
 
 
-def _raise(failures: Sequence[Exception]) -> None:
-    """Raise the first of several errors, with the number of others."""
+def one_by_one(groups: Iterable[T], compute: Callable[[T], Iterable[J]]) -> Iterator[J]:
+    """Compute groups one after another, and yield what is done; a user's errors are raised after all others.
+
+    After several failures in a row, no more groups are computed.
+    """
+    failures, in_a_row, done = list[Exception](), 0, 0
+    for group in groups:
+        try:
+            for job in compute(group):
+                done, in_a_row = done + 1, 0
+                yield job
+        except UserError as error:
+            failures.append(error)
+            in_a_row += 1
+            if in_a_row == HOPELESS:
+                break
+    raise_failures(failures, done)
+
+
+def raise_failures(failures: Sequence[Exception], done: int) -> None:
+    """Raise what went wrong, if anything: the only error, or one that names the first of several.
+
+    Args:
+        done: number of jobs that did not fail.
+    """
     if not failures:
         return
     first = next((error for error in failures if not isinstance(error, UserError)), failures[0])
-    if len(failures) == 1 or not isinstance(first, UserError):
+    if not isinstance(first, UserError) or (len(failures) == 1 and not done):
         raise first
-    more = len(failures) - 1
-    kind = ImageError if all(isinstance(error, ImageError) for error in failures) else UserError
-    raise kind(
-        f"{first} ({more} more {'failure' if more == 1 else 'failures'}; the other jobs are done, and the same command "
-        "repeats only the missing ones)"
-    )
+    if all(isinstance(error, ImageError) for error in failures):
+        raise ImageError(str(JobsError([str(error) for error in failures], done)))
+    if not done:
+        raise UserError(f"{first} ({len(failures) - 1} more failures)")
+    raise JobsError([str(error) for error in failures], done)

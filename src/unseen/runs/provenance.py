@@ -19,8 +19,10 @@ def provenance(data: RunData) -> dict[str, str]:
 
 def _decided(data: RunData) -> Iterator[tuple[str, str]]:
     for protocol in data.protocols:
-        first = protocol.probe == data.protocols[0].probe
-        yield ("protocol" if first else f"protocol of {protocol.probe}"), protocol_text(protocol)
+        what = "protocol" if protocol.name else "settings"
+        of = "" if protocol.name and protocol.probe == data.protocols[0].probe else f" of {protocol.probe}"
+        if text := protocol_text(protocol):
+            yield f"{what}{of}", text
     if data.seeds:
         yield "seeds", ", ".join(map(str, data.seeds))
     if data.levels:
@@ -88,7 +90,7 @@ def protocol_text(protocol: ProtocolUsed) -> str:
             f"temperature from {where}"
         )
     settings = ", ".join(f"{name} {_number(value)}" for name, value in known.items())
-    return f"{protocol.name}: {settings}" if settings else protocol.name
+    return ": ".join(filter(None, (protocol.name, settings)))
 
 
 def _number(value: Setting) -> str:

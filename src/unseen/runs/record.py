@@ -1,7 +1,8 @@
 """A run on disk: its record (`run.json`) and one result file per job (`results/`).
 
-`run.json` is written when a run is planned, so an unfinished run can be reported too. It lists the keys of its jobs, so
-results of an earlier plan in the same folder are not mixed in. A run on levels stores them beside it (`levels.csv`).
+`run.json` is written with the first result, so an unfinished run can be reported too. It lists the keys of all its
+jobs, so results of an earlier plan in the same folder are not mixed in. A run on levels stores them beside it
+(`levels.csv`).
 
 The schema of `run.json` is given by the types of `unseen.runs.data.RunData` and `unseen.runs.setup`;
 docs/run-folder.md explains it for readers of the file:
@@ -50,7 +51,7 @@ from unseen.runs.cautions import PHRASES
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
 from unseen.runs.data import Backbone, Domain, RunData, Written
 from unseen.runs.lock import folder_lock
-from unseen.runs.notices import SENTENCES, extended, unfinished
+from unseen.runs.notices import SENTENCES, extended, failed, unfinished
 from unseen.runs.random_draws import pooled_draws
 from unseen.runs.result_flaws import images_left_out, skipped_steps, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
@@ -58,7 +59,7 @@ from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
 from unseen.runs.setup import FeatureKey, ProtocolUsed, Setup, differences
 
-FORMAT = 4
+FORMAT = 5
 """Format of `run.json`. A new field needs a new format, since no field may be missing."""
 RUN = "run.json"
 LEVELS = "levels.csv"
@@ -107,6 +108,15 @@ def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunDat
             data, keys = _together(old, data), [*dict.fromkeys([*old_keys, *keys])]
         write_run(folder, data, keys)
         return read_record(folder)
+
+
+def note_failures(folder: Path, failures: Sequence[str]) -> None:
+    """Name the jobs that failed in the record of a run, instead of those of the call before."""
+    with folder_lock(folder):
+        data, keys = read_record(folder)
+        told = [*(each for each in data.told if each.code != "failed"), *failed(failures)]
+        if told != list(data.told):
+            write_run(folder, replace(data, told=told), keys)
 
 
 def _together(old: RunData, new: RunData) -> RunData:
@@ -261,7 +271,7 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str], *, elsewhere: 
 def _scored(
     folder: Path, data: RunData, keys: Sequence[str], results: Sequence[Result], elsewhere: Collection[str] = ()
 ) -> RunData:
-    scores = [*pooled_draws(score for result in results for score in result_scores(result))]
+    scores = [*pooled_draws(score for result in results for score in result_scores(result, data))]
     left = len({*keys} - {result.key for result in results} - {*elsewhere})
     levels = _levels(folder / LEVELS)
     hits = concept_hits(folder / RESULTS, results)

@@ -5,16 +5,14 @@ from pathlib import PurePath
 from typing import Any
 
 from unseen.features.by_hash import Stored
-from unseen.probes.by_name.classifier import ShiftJob
-from unseen.probes.by_name.dense_trained import DenseTrainingJob
-from unseen.probes.finetuning.jobs import FinetuneJob, FinetuneTaskJob
-from unseen.probes.job import Job
+from unseen.probes.by_name.classifier import Classifier
 from unseen.reading.json_records import typed
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.results import Result, reading_result
 
 VALUE = "zero_rows"
-TRAININGS: tuple[type[Job], ...] = (DenseTrainingJob, FinetuneJob, FinetuneTaskJob)
+TRAININGS = ("fine-tuned", "detector-frozen", "detector-finetuned", "psp", "upernet")
+"""Probes that train a network."""
 
 
 def zero_row_values(parts: Mapping[str, Stored]) -> dict[str, Any]:
@@ -42,7 +40,7 @@ def zero_rows(results: Iterable[Result]) -> list[Flaw]:
     for result in results:
         with reading_result(result):
             for met in result.values.get(VALUE, ()):
-                flaw = {"kind": "zero-rows", "backbone": result.job["backbone"], "domain": result.job["domain"], **met}
+                flaw = {"kind": "zero-rows", "backbone": result.job["backbone"], "domain": result.job["dataset"], **met}
                 found.append(typed(flaw, Flaw, f"{result.key}.json, {VALUE}"))
     return list(dict.fromkeys(found))
 
@@ -52,11 +50,11 @@ def images_left_out(results: Sequence[Result]) -> list[Flaw]:
     found = []
     for result in results:
         with reading_result(result):
-            if result.is_of(ShiftJob) and result.values["damaged"]:
-                job, values = result.job, result.values
-                flaw = {"kind": "damaged-images", "backbone": job["backbone"], "domain": job["test_set"],
-                        "place": "test images", "count": values["damaged"], "total": values["of"],
-                        "examples": values["examples"]}  # fmt: skip
+            if result.is_of(Classifier.name) and result.details["damaged"]:
+                job, details = result.job, result.details
+                flaw = {"kind": "damaged-images", "backbone": job["backbone"], "domain": details["test_set"],
+                        "place": "test images", "count": details["damaged"], "total": details["of"],
+                        "examples": details["examples"]}  # fmt: skip
                 found.append(typed(flaw, Flaw, f"{result.key}.json"))
     return list(dict.fromkeys(found))
 
@@ -66,11 +64,10 @@ def skipped_steps(results: Iterable[Result]) -> list[Flaw]:
     found = []
     for result in results:
         with reading_result(result):
-            kind = next(filter(result.is_of, TRAININGS), None)
-            if kind is not None and result.values.get("skipped"):
-                job, [fit] = result.job, kind.read(result.job, result.values)
-                flaw = {"kind": "skipped-steps", "backbone": job["backbone"], "domain": job["domain"],
-                        "place": f"the training of {fit.variant}", "count": result.values["skipped"],
-                        "total": job["protocol"]["steps"]}  # fmt: skip
+            if result.is_of(*TRAININGS) and result.details.get("skipped"):
+                job, [fit] = result.job, result.fits
+                flaw = {"kind": "skipped-steps", "backbone": job["backbone"], "domain": job["dataset"],
+                        "place": f"the training of {fit.variant}", "count": fit.details["skipped"],
+                        "total": job["settings"]["protocol"]["steps"]}  # fmt: skip
                 found.append(typed(flaw, Flaw, f"{result.key}.json", defaults=True))
     return list(dict.fromkeys(found))

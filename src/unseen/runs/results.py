@@ -5,8 +5,8 @@ The schema of a result file:
 | key | meaning |
 | --- | --- |
 | key | the job's content key (`unseen.runs.job`), the name of the file |
-| job | the job: the name of its class as `job`, and its fields |
-| values | the measured values, JSON; each kind of job documents its own |
+| job | the job (`unseen.probes.job.Job`); fields at their defaults are omitted |
+| values | `fits`: variant, values, details, interval, samples of each; `device`; what was noticed about the data |
 | seconds | duration of the job |
 | versions | package → version |
 
@@ -18,21 +18,18 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from unseen.errors import UserError
 from unseen.files import atomic_write
-from unseen.probes.by_name import probe_of_job
-from unseen.probes.job import not_finite
+from unseen.probes.job import Fit, Job, description_key, fits_read, not_finite, protocol_of
 from unseen.reading.guard import reading
 from unseen.reading.json_records import read_json, typed
-from unseen.runs.job import describe, description_key, job_key
 from unseen.version import __version__
 
-J = TypeVar("J")
 RESULTS = "results"
 """Name of the folder of results in the folder of a run."""
 PACKAGES = ("numpy", "torch", "optuna")
@@ -48,9 +45,31 @@ class Result:
     seconds: float
     versions: dict[str, str]
 
-    def is_of(self, kind: type) -> bool:
-        """Whether this is the result of a job of a class."""
-        return bool(self.job.get("job") == kind.__name__)
+    def is_of(self, *probes: str) -> bool:
+        """Whether this is a result of one of these probes, and not of a user's own."""
+        return self.job["probe"] in probes and not self.job.get("code")
+
+    @cached_property
+    def fits(self) -> list[Fit]:
+        """Its fits; a damaged result is an error that names its file."""
+        with reading_result(self):
+            return list(fits_read(self.job, self.values, f"{self.key}.json"))
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """The details of its first fit."""
+        with reading_result(self):
+            return self.fits[0].details
+
+    @property
+    def setting(self) -> tuple[int | None, int]:
+        """Shots, and the seed."""
+        return self.job.get("shots"), self.job.get("seed", 0)
+
+    @property
+    def protocol(self) -> str:
+        """Name of its protocol; empty if its probe has none."""
+        return protocol_of(self.job.get("settings", {}))
 
 
 def reading_result(result: Result) -> AbstractContextManager[None]:
@@ -78,29 +97,27 @@ def read_all(folder: Path, keys: Sequence[str]) -> list[Result]:
     return [result for key in keys if (result := read_result(folder, key))]
 
 
-def missing(jobs: Sequence[J], folder: Path) -> list[J]:
+def missing(jobs: Sequence[Job], folder: Path) -> list[Job]:
     """The jobs without a result, each once, in order."""
-    first = {job_key(job): job for job in reversed(jobs)}
+    first = {job.key: job for job in reversed(jobs)}
     return [first[key] for key in reversed(first) if read_result(folder, key) is None]
 
 
-def write_result(folder: Path, job: Any, values: dict[str, Any], seconds: float) -> None:
+def write_result(folder: Path, job: Job, values: Mapping[str, Any], seconds: float) -> None:
     """Write the result of a job; values that are not finite are refused."""
-    key = job_key(job)
     refuse_not_finite(job, values)
-    record = {"key": key, "job": describe(job), "values": values, "seconds": seconds, "versions": versions()}
-    with atomic_write(result_path(folder, key)) as file:
-        file.write(json.dumps(record, sort_keys=True).encode())
+    record = {"key": job.key, "job": job.described, "values": values, "seconds": seconds, "versions": versions()}
+    with atomic_write(result_path(folder, job.key)) as file:
+        file.write(json.dumps(record).encode())
 
 
-def refuse_not_finite(job: Any, values: Mapping[str, Any]) -> None:
+def refuse_not_finite(job: Job, values: Mapping[str, Any]) -> None:
     """Refuse values of a job if a number among them is not finite: no score may rest on it."""
     wrong = next(not_finite(values), None)
     if wrong is not None:
         name, value = wrong
-        backbone, domain = getattr(job, "backbone", "?"), getattr(job, "domain", "?")
         raise UserError(
-            f"{probe_of_job(job)} of {backbone} on {domain}: {name} is {value:g}, which is not a finite number; this "
+            f"{job.probe} of {job.backbone} on {job.dataset}: {name} is {value:g}, which is not a finite number; this "
             "result is not kept, so check the features and the settings of the probe"
         )
 

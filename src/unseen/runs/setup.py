@@ -14,6 +14,7 @@ from unseen.images.transform import Transform
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Spec
     from unseen.features.settings import Settings
+    from unseen.probes.probe import Probe
 
 Value = str | int | float | bool | None
 Setting = Value | list[Value]
@@ -46,6 +47,14 @@ class ProtocolUsed:
         """From the dataclass of a protocol with a `name`."""
         values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(protocol).items()}
         return cls(probe, str(values.pop("name")), values | more)
+
+    @classmethod
+    def by(cls, probe: "Probe") -> "ProtocolUsed":
+        """How a probe is fitted: its protocol, and its other settings."""
+        settings = dict(probe.resolved.described)
+        protocol = settings.pop("protocol", None) or {}
+        own = {name: value for name, value in settings.items() if value is not None}
+        return cls(probe.name, probe.protocol_name, {k: v for k, v in protocol.items() if k != "name"} | own)
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,12 @@ def percent_text(share: float, deviation: float | None) -> str:
     return f"{100 * share:.1f}{spread}"
 
 
+def number_text(value: float, deviation: float | None) -> str:
+    """A number without a unit, followed by its deviation if it has one."""
+    spread = "" if deviation is None or np.isnan(deviation) else f" ± {deviation:.3f}"
+    return f"{value:.3f}{spread}"
+
+
 def fewer_samples(row: Any) -> str:
     """` (14 to 20 samples per class)` for a row of the summary in which some class has fewer samples than shots."""
     if row.shots == "all" or pd.isna(row.fewest_samples) or row.fewest_samples >= int(row.shots):
@@ -120,16 +126,20 @@ def fewer_samples(row: Any) -> str:
     return f" ({row.fewest_samples} to {row.most_samples} samples per class)"
 
 
-def wide(summary: pd.DataFrame, metric: str = "top1") -> pd.DataFrame:
-    """`mean ± deviation` in percent, one row per backbone and shots, one column per domain, in order of appearance.
+def wide(summary: pd.DataFrame, metric: str = "top1", *, share: bool = True) -> pd.DataFrame:
+    """`mean ± deviation`, one row per backbone and shots, one column per domain, in order of appearance.
 
     A single seed has only a mean. The probe is the logistic probe, or the first one if there is no logistic probe. If
     classes have fewer training samples than shots, their numbers follow.
+
+    Args:
+        share: whether the metric is a share, which is given in percent.
     """
     part = summary[summary["metric"] == metric]
+    text = percent_text if share else number_text
     probes = list(dict.fromkeys(part["probe"]))
     part = part[part["probe"].isin([LOGISTIC] if LOGISTIC in probes else probes[:1])]
-    cells = [percent_text(r.mean, r.deviation) + fewer_samples(r) for r in part.itertuples(index=False)]
+    cells = [text(r.mean, r.deviation) + fewer_samples(r) for r in part.itertuples(index=False)]
     order = {name: list(dict.fromkeys(part[name])) for name in ("backbone", "shots", "domain")}
     pivot = part.assign(cell=cells).pivot_table(
         index=["backbone", "shots"], columns="domain", values="cell", aggfunc="first", sort=False

@@ -4,20 +4,16 @@ Appendix A.3: 600 episodes of 5 classes with 15 queries each, from the images of
 nearest centroid.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from unseen.errors import UserError
-from unseen.features.by_hash import align_splits
-from unseen.features.features import Features
-from unseen.probes.job import Fit, Job, read_flat
+from unseen.probes.by_name.linear import OTHER_WORK, TIMED
+from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
 from unseen.probes.samples import ClassCounts, SamplesPerClass, Shortage
-
-if TYPE_CHECKING:
-    import torch
 
 WAYS, QUERIES, EPISODES = 5, 15, 600
 READING = 30.0
@@ -38,6 +34,7 @@ class Centroids(Probe):
 
     name: ClassVar[str] = "centroids"
     title: ClassVar[str] = "few-shot episodes with the nearest centroid (Ericsson et al.)"
+    split: ClassVar[bool] = False
     random: ClassVar[bool] = True
     default_shots: ClassVar[tuple[int | None, ...]] = (5,)
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks",)
@@ -53,8 +50,7 @@ class Centroids(Probe):
 
         if any(setting.shots is None for setting in settings):
             raise UserError("episodes need a number of shots, for instance shots=5")
-        X_train, y_train, X_test, y_test = data.on_device()
-        X, y = torch.cat([X_train, X_test]), torch.cat([y_train, y_test])
+        X, y = data.all_rows(copies=2), torch.cat([data.y_train, data.y_test])
         counts = ClassCounts.of_labels(data.y_train, data.y_test, data.classes)
         for setting in settings:
             result = centroids(
@@ -108,60 +104,14 @@ class Centroids(Probe):
         distances = 2.0 * self.episodes * self.ways**2 * self.queries * size.dimension
         return distances + READING * (size.rows + size.test_rows) * size.dimension
 
+    def timed_product(self, size: Size, *, gpu: bool = False) -> tuple[int, int, int]:
+        return (size.classes, *TIMED)
+
+    def seconds(self, size: Size, setting: Setting, rate: float, *, gpu: bool = False) -> float:
+        return self.flops(size, setting) / rate * (1.0 if gpu else OTHER_WORK)
+
     def memory(self, size: Size, *, gpu: bool = False) -> int:
         return 4 * 2 * (size.rows + size.test_rows) * size.dimension
-
-
-@dataclass(frozen=True)
-class FewShotJob(Job):
-    """Everything that determines the accuracy over episodes on a data set of the task study.
-
-    Attributes:
-        protocol: name of the study's protocol.
-        features: content hashes of the features of all splits, in order.
-    """
-
-    study: str
-    protocol: str
-    backbone: str
-    domain: str
-    features: tuple[str, ...]
-    shots: int
-    ways: int = WAYS
-    queries: int = QUERIES
-    episodes: int = EPISODES
-    seed: int = 0
-    revision: int = Centroids.revision
-
-    def run(self, parts: Sequence[Features], device: "torch.device", _: object) -> dict[str, Any]:
-        """The measured values on the images of all splits."""
-        import numpy as np
-        import torch
-
-        from unseen.probes.centroids import centroids
-        from unseen.probes.rows import all_on_device
-
-        aligned = align_splits(parts, f"{self.domain} by {self.backbone}")
-        result = centroids(
-            all_on_device([part.X for part in aligned], device, copies=2),
-            torch.from_numpy(np.concatenate([part.y for part in aligned])),
-            shots=self.shots,
-            ways=self.ways,
-            queries=self.queries,
-            episodes=self.episodes,
-            seed=self.seed,
-        )
-        return {"top1": result.accuracy, "interval": result.interval}
-
-    def flops(self, rows: Mapping[str, int], dimension: int, classes: int) -> float:
-        """As for the probe, on the rows of all splits."""
-        probe = Centroids(self.ways, self.queries, self.episodes)
-        return probe.flops(Size(sum(rows.values()), 0, classes, (dimension,)), Setting(self.shots, self.seed))
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        fit = read_flat(Centroids.name, Centroids.metrics, job, values)
-        yield replace(fit, interval=values["interval"], samples=SamplesPerClass.same(job["shots"]))
 
 
 PROBE = Centroids

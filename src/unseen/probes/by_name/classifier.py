@@ -1,10 +1,10 @@
 """The probe `classifier`: a network's own classifier on a test set; nothing is fitted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from unseen.probes.job import Fit, Job
+from unseen.probes.job import Fit, Held, Job
 from unseen.probes.probe import Input, Probe
 
 
@@ -14,37 +14,24 @@ class Classifier(Probe):
 
     name: ClassVar[str] = "classifier"
     title: ClassVar[str] = "the classifier that a network came with or was given, on other test sets"
-    input: ClassVar[Input] = "images"
+    input: ClassVar[Input] = "outputs"
     commands: ClassVar[tuple[str, ...]] = ("unseen shifts run",)
 
+    def job(self, backbone: str, column: str, reads: Mapping[str, str], settings: Mapping[str, Any]) -> Job:
+        """The job of a model on a column of the table of accuracies: a test set restricted to some classes.
 
-@dataclass(frozen=True)
-class ShiftJob(Job):
-    """Everything that determines a top-1 accuracy; its values are `correct` and `images`, `classes` and `damaged`.
+        Args:
+            reads: digests of everything that determines the model's outputs (`classifier`), of everything that
+                determines the logits (`outputs`: the classifier, the images, and how they were read), and of the
+                candidate classes (`classes`).
+            settings: the protocol, the test set, and whether damaged images were left out.
+        """
+        return Job(self.name, self.revision, backbone, column, reads, settings, make=Held(self))
 
-    Attributes:
-        backbone: the model, by its name in the study.
-        domain: the column in the table of accuracies: the test set restricted to some classes.
-        classifier: digest of everything that determines the model's outputs.
-        logits: key of everything that determines the logits: the classifier, the images, and how they were read.
-        classes: digest of the candidate classes.
-        on_error: whether damaged images were left out.
-    """
-
-    study: str
-    protocol: str
-    backbone: str
-    domain: str
-    test_set: str
-    classifier: str
-    logits: str
-    classes: str
-    on_error: str
-    revision: int = Classifier.revision
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield Fit(Classifier.name, None, 0, [("top1", values["correct"] / values["images"])])
+    def accuracy(self, right: int, images: int, details: Mapping[str, Any]) -> Fit:
+        """The share of images that are classified correctly."""
+        values = [("top1", right / images)]
+        return Fit(self.name, None, 0, values, {"right": right, "tested": images, **details})
 
 
 PROBE = Classifier

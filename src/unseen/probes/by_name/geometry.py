@@ -1,12 +1,12 @@
 """The probe `geometry`: alignment and uniformity of test features on the unit sphere."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from unseen.errors import UserError
-from unseen.probes.job import Fit, read_flat
-from unseen.probes.probe import PairJob, Probe, ProbeData, Size, StudyPart
+from unseen.probes.job import Fit
+from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
 
 
@@ -45,33 +45,6 @@ class Geometry(Probe):
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
         return 4 * 3 * size.test_rows * size.dimension
-
-    @classmethod
-    def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["GeometryJob"]:
-        yield GeometryJob(part.study, part.protocol.name, *part.features)
-
-
-@dataclass(frozen=True)
-class GeometryJob(PairJob):
-    """Everything that determines alignment (α = 2) and uniformity (t = 2) of test features.
-
-    The training features only define the classes.
-    """
-
-    protocol: str
-    revision: int = Geometry.revision
-
-    @property
-    def probe(self) -> Geometry:
-        return Geometry()
-
-    @property
-    def setting(self) -> Setting:
-        return Setting()
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield read_flat(Geometry.name, Geometry.metrics, job, values, seed=0)
 
 
 PROBE = Geometry

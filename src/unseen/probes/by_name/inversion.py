@@ -3,11 +3,16 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unseen.probes.image_job import ImageJob
-from unseen.probes.inversion.protocol import InversionProtocol
+from unseen.images.dataset import Target
+from unseen.probes.inversion.protocol import ERICSSON_2021, InversionProtocol
 from unseen.probes.probe import Input, Probe
 
 COLOURS = ("colour-red", "colour-green", "colour-blue")
+LPIPS = "lpips"
+"""The probe of jobs that measure perceptual distances of reconstructions, by one network each.
+
+They are separate, so that another network needs no new reconstructions.
+"""
 
 
 @dataclass(frozen=True)
@@ -19,41 +24,15 @@ class Inversion(Probe):
     name: ClassVar[str] = "inversion"
     title: ClassVar[str] = "images reconstructed from features, and how near they come (Ericsson et al.)"
     input: ClassVar[Input] = "images"
+    targets: ClassVar[tuple[Target, ...]] = ("none",)
     random: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("lpips-alexnet", "lpips-vgg", "lpips-squeezenet", *COLOURS)
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks --invert",)
+    protocol: InversionProtocol = ERICSSON_2021
 
-
-@dataclass(frozen=True)
-class InversionJob(ImageJob):
-    """Everything that determines the reconstructions of a set of images; its metrics are colour errors.
-
-    Attributes:
-        seed: seed of the noise and the initial weights.
-    """
-
-    variant: ClassVar[str] = Inversion.name
-    protocol: InversionProtocol
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class LpipsJob(ImageJob):
-    """Everything that determines the perceptual distances of reconstructions, by one network.
-
-    This is a separate job, so that another LPIPS network needs no new reconstructions.
-
-    Attributes:
-        trunk: the network, and `weights` the SHA-256 of its weights.
-        inversion: key of the job of the reconstructions.
-    """
-
-    variant: ClassVar[str] = Inversion.name
-    protocol: InversionProtocol
-    seed: int = 0
-    trunk: str = ""
-    weights: str = ""
-    inversion: str = ""
+    @property
+    def protocol_name(self) -> str:
+        return self.protocol.name
 
 
 PROBE = Inversion

@@ -6,12 +6,15 @@ concepts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from unseen.probes.job import Fit, Pairs, read_flat
-from unseen.probes.probe import DrawnProbe, Numbers, PairJob, ProbeData, Size, StudyPart
+from unseen.probes.job import Pairs
+from unseen.probes.probe import DrawnProbe, Numbers, ProbeData, Size
 from unseen.probes.protocol import Setting
+
+if TYPE_CHECKING:
+    from unseen.probes.vectors import Vectors
 
 ITERATIONS = 60
 """Typical number of iterations of a clustering, for time estimates."""
@@ -32,6 +35,7 @@ class KMeans(DrawnProbe):
     name: ClassVar[str] = "kmeans"
     title: ClassVar[str] = "k-means clusters compared with classes (ImageNet-CoG, first version)"
     random: ClassVar[bool] = True
+    once: ClassVar[bool] = True
     extended: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("purity", "ami", "nmi", "ari")
     starts: int = 3
@@ -65,37 +69,8 @@ class KMeans(DrawnProbe):
     def multiplies(self, *, gpu: bool = False) -> Numbers:
         return "float16" if gpu else "float32"
 
-    @classmethod
-    def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["KMeansJob"]:
-        """One job, for any seeds: it has several starts of its own."""
-        yield KMeansJob(part.study, part.protocol.name, *part.features, half=part.gpu)
-
-
-@dataclass(frozen=True)
-class KMeansJob(PairJob):
-    """Everything that determines the scores of one clustering.
-
-    Attributes:
-        seeds: seeds of the starts.
-        half: whether nearest centres are first searched with 16-bit products, as on a GPU.
-    """
-
-    protocol: str
-    seeds: tuple[int, ...] = tuple(range(KMeans.starts))
-    half: bool = False
-    revision: int = KMeans.revision
-
-    @property
-    def probe(self) -> KMeans:
-        return KMeans(starts=len(self.seeds), half=self.half)
-
-    @property
-    def setting(self) -> Setting:
-        return Setting(None, self.seeds[0] // len(self.seeds))
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield read_flat(KMeans.name, KMeans.metrics, job, values, seed=job["seeds"][0])
+    def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[KMeans]":
+        return (self if self.half is not None else replace(self, half=gpu),)
 
 
 PROBE = KMeans

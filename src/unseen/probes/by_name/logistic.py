@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from unseen.probes.job import Fit, read_flat
-from unseen.probes.probe import PairJob, Probe, ProbeData, Size, StudyPart
+from unseen.probes.job import Fit
+from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import LogisticProtocol, Setting, protocol_named
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from unseen.probes.sgd.search import Trial
+    from unseen.probes.vectors import Vectors
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Logistic(Probe):
     title: ClassVar[str] = "logistic regression by SGD with searched hyper-parameters (ImageNet-CoG)"
     random: ClassVar[bool] = True
     scored: ClassVar[bool] = True
+    keeps_hits: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     commands: ClassVar[tuple[str, ...]] = ("unseen concepts",)
     revision: ClassVar[int] = 2
@@ -41,6 +43,10 @@ class Logistic(Probe):
     @property
     def protocol_name(self) -> str:
         return resolved(self.protocol).name
+
+    @property
+    def resolved(self) -> "Logistic":
+        return self.with_protocol(self.protocol)
 
     def with_protocol(self, protocol: Any) -> "Logistic":
         return replace(self, protocol=resolved(protocol))
@@ -135,41 +141,8 @@ class Logistic(Probe):
     def in_study(cls, protocol: LogisticProtocol) -> "Logistic":
         return cls(protocol)
 
-    @classmethod
-    def jobs(
-        cls, part: StudyPart, seeds: Sequence[int], shots: Sequence[int | None] = (None,)
-    ) -> Iterator["LogisticJob"]:
-        for seed in seeds:
-            for number in shots:
-                yield LogisticJob(part.study, part.protocol, *part.features, number, seed, usual_products(part.gpu))
-
-
-@dataclass(frozen=True)
-class LogisticJob(PairJob):
-    """Everything that determines the scores of one probe.
-
-    Attributes:
-        products: dtype of the factors in matrix products: float16 on a GPU, float32 on a CPU.
-        revision: revision of the probe's code.
-    """
-
-    protocol: LogisticProtocol
-    shots: int | None
-    seed: int
-    products: str = "float32"
-    revision: int = Logistic.revision
-
-    @property
-    def probe(self) -> Logistic:
-        return Logistic(self.protocol, self.products)
-
-    @property
-    def setting(self) -> Setting:
-        return Setting(self.shots, self.seed)
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield read_flat(Logistic.name, Logistic.metrics, job, values)
+    def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[Logistic]":
+        return (replace(self.resolved, products=self.products or usual_products(gpu)),)
 
 
 def resolved(protocol: str | LogisticProtocol) -> LogisticProtocol:

@@ -7,11 +7,11 @@ weights.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.by_name.logistic import listed
-from unseen.probes.job import Fit, Pairs, read_flat
-from unseen.probes.probe import DrawnProbe, Numbers, PairJob, ProbeData, Size, StudyPart
+from unseen.probes.job import Pairs
+from unseen.probes.probe import DrawnProbe, Numbers, ProbeData, Size
 from unseen.probes.protocol import (
     COG_V1_MLP,
     COG_V1_MLP_LINEAR,
@@ -20,6 +20,9 @@ from unseen.probes.protocol import (
     Setting,
     protocol_named,
 )
+
+if TYPE_CHECKING:
+    from unseen.probes.vectors import Vectors
 
 SHARED = ("name", "epochs", "trials", "round_size", "batch", "momentum", "validation", "starts")
 """Fields that an MLP takes from the logistic protocol; layers and search ranges are its own."""
@@ -52,6 +55,10 @@ class MLP(DrawnProbe):
     @property
     def protocol_name(self) -> str:
         return self.searched.name
+
+    @property
+    def resolved(self) -> "MLP":
+        return replace(self, protocol=self.searched)
 
     def with_protocol(self, protocol: Any) -> "MLP":
         return replace(self, protocol=protocol_named(protocol) if isinstance(protocol, str) else protocol)
@@ -103,38 +110,14 @@ class MLP(DrawnProbe):
     def in_study(cls, protocol: LogisticProtocol) -> "MLP":
         return cls(protocol=protocol)
 
-    @classmethod
-    def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["MlpJob"]:
-        for relu in (True, False):
-            probe = cls(relu=relu, protocol=part.protocol)
-            numbers = probe.multiplies(gpu=part.gpu)
-            yield from (MlpJob(part.study, probe.searched, *part.features, seed, numbers) for seed in seeds)
+    def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[MLP]":
+        """With ReLU, and without activations; its protocol names both the search and the layers."""
+        if isinstance(self.protocol, MlpProtocol):  # which says whether there are activations
+            return [self]
+        return [self.resolved, replace(self, relu=False).resolved]
 
-
-@dataclass(frozen=True)
-class MlpJob(PairJob):
-    """Everything that determines the scores of one MLP; the rest as in `LogisticJob`.
-
-    Attributes:
-        arithmetic: "float32", or "tf32" on a GPU.
-    """
-
-    protocol: MlpProtocol
-    seed: int
-    arithmetic: str = "float32"
-    revision: int = MLP.revision
-
-    @property
-    def probe(self) -> MLP:
-        return MLP(protocol=self.protocol)
-
-    @property
-    def setting(self) -> Setting:
-        return Setting(None, self.seed)
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield read_flat(variant(job["protocol"]["relu"]), MLP.metrics, job, values)
+    def arithmetic(self, *, gpu: bool = False) -> str:
+        return self.multiplies(gpu=gpu)
 
 
 def variant(relu: bool) -> str:

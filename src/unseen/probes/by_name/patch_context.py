@@ -1,13 +1,13 @@
 """The probe `patch-context`: nearest neighbours among labelled patches, without training (Hummingbird)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from unseen.probes.job import Fit
-from unseen.probes.patches.job import Demand, PatchJob, PatchSize, Predictor, Sample, read_maps
-from unseen.probes.probe import Input, Probe
+from unseen.probes.patches.patch_probe import Demand, PatchProbe, PatchSize, Predictor, Sample
+from unseen.probes.patches.protocols import PATCH_CONTEXT, ContextProtocol
 
 if TYPE_CHECKING:
     import torch
@@ -20,26 +20,18 @@ SAMPLED_KEYS, SAMPLED_QUERIES = 65_536, 1_024
 
 
 @dataclass(frozen=True)
-class PatchContext(Probe):
+class PatchContext(PatchProbe):
     """Labels of the 30 most similar training patches; see `unseen.probes.patches.context`. No hyper-parameters are
     searched.
     """
 
     name: ClassVar[str] = "patch-context"
     title: ClassVar[str] = "in-context prediction: labels of the nearest training patches (Hummingbird)"
-    input: ClassVar[Input] = "patches"
-    metrics: ClassVar[tuple[str, ...]] = ("miou", "pixel-accuracy", "angle-mean", "depth-rmse")
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense",)
     revision: ClassVar[int] = 2
+    protocol: ContextProtocol = PATCH_CONTEXT
 
-
-@dataclass(frozen=True)
-class PatchContextJob(PatchJob):
-    """The in-context probe on a data set with maps; `protocol` is a `ContextProtocol`."""
-
-    revision: int = PatchContext.revision
-
-    def run(self, task: "PatchTask") -> tuple[dict[str, Any], Predictor]:
+    def predictor(self, task: "PatchTask", seed: int) -> tuple[Fit, Predictor]:
         from unseen.probes.patches.context import AT_ONCE, Memory, look_up
 
         resident = task.fits(self.demand(task.size, task.dtype.itemsize))
@@ -49,14 +41,15 @@ class PatchContextJob(PatchJob):
             return look_up(memory, features, self.protocol)
 
         scored = task.scored(predict, AT_ONCE)
-        return {**scored.kept(), "memory": len(memory)}, Predictor(task.codes, predict, scored.shown)
+        fit = Fit(self.name, None, seed, scored.values, scored.details | {"memory": len(memory)})
+        return fit, Predictor(task.codes, predict, scored.shown)
 
     def demand(self, size: PatchSize, item: int) -> Demand:
         from unseen.probes.patches.context import demand
 
         return demand(size, self.protocol, item)
 
-    def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
+    def samples_of_work(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
         """The neighbours of some patches in a part of the memory, and their labels; and reading, if keys do not fit."""
         import torch
 
@@ -81,10 +74,6 @@ class PatchContextJob(PatchJob):
         if on_gpu and not self.demand(size, dtype.itemsize).fits(free_bytes(device)):
             passes = ceil(size.tested / max(1, AT_ONCE // size.queries)) + shown
             yield sample_reading(size.channels, READ, device), passes * memory / READ
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield read_maps(PatchContext.name, job, values)
 
 
 PROBE = PatchContext

@@ -1,13 +1,13 @@
 """The probe `patch-linear`: batch norm and a linear layer on the features of patches."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from unseen.probes.job import Fit
-from unseen.probes.patches.job import Demand, PatchJob, PatchSize, Predictor, Sample, read_maps
-from unseen.probes.probe import Input, Probe
+from unseen.probes.patches.patch_probe import Demand, PatchProbe, PatchSize, Predictor, Sample
+from unseen.probes.patches.protocols import PATCH_LINEAR, PatchLinearProtocol
 
 if TYPE_CHECKING:
     import torch
@@ -20,7 +20,7 @@ SAMPLED_STEPS = 4
 
 
 @dataclass(frozen=True)
-class PatchLinear(Probe):
+class PatchLinear(PatchProbe):
     """A linear classifier of patches, with learning rate and weight decay chosen on a tenth of the training images.
 
     See `unseen.probes.patches.linear`.
@@ -28,26 +28,18 @@ class PatchLinear(Probe):
 
     name: ClassVar[str] = "patch-linear"
     title: ClassVar[str] = "batch norm and a linear layer on patch features, for classes, normals and depths"
-    input: ClassVar[Input] = "patches"
-    metrics: ClassVar[tuple[str, ...]] = ("miou", "pixel-accuracy", "angle-mean", "depth-rmse")
+    random: ClassVar[bool] = True
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense",)
     revision: ClassVar[int] = 2
+    protocol: PatchLinearProtocol = PATCH_LINEAR
 
-
-@dataclass(frozen=True)
-class PatchLinearJob(PatchJob):
-    """The linear probe on a data set with maps; `protocol` is a `PatchLinearProtocol`."""
-
-    seed: int = 0
-    revision: int = PatchLinear.revision
-
-    def run(self, task: "PatchTask") -> tuple[dict[str, Any], Predictor]:
+    def predictor(self, task: "PatchTask", seed: int) -> tuple[Fit, Predictor]:
         from unseen.probes.patches.probe_patches import choose_linear
 
         patches = task.training
         if task.fits(self.demand(task.size, task.dtype.itemsize)):
             patches = patches.on_device()
-        chosen = choose_linear(patches, self.protocol, task.codes, seed=self.seed)
+        chosen = choose_linear(patches, self.protocol, task.codes, seed=seed)
 
         def predict(features: "Tensor") -> "Tensor":
             return chosen.classifier.logits(features.float())[0].softmax(dim=1)
@@ -55,14 +47,15 @@ class PatchLinearJob(PatchJob):
         scored = task.scored(predict)
         rate, decay = chosen.setting
         details = {"rate": rate, "decay": decay, "validation": list(chosen.validation), "edge": chosen.edge}
-        return {**scored.kept(), **details}, Predictor(task.codes, predict, scored.shown)
+        fit = Fit(self.name, None, seed, scored.values, scored.details | details)
+        return fit, Predictor(task.codes, predict, scored.shown)
 
     def demand(self, size: PatchSize, item: int) -> Demand:
         from unseen.probes.patches.linear import demand
 
         return demand(size, self.protocol, item)
 
-    def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
+    def samples_of_work(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
         """A few steps of all settings, and of the one that is trained again; and reading, if features do not fit.
 
         The time cannot be estimated from products alone: with few classes, reading and normalising the patches of a
@@ -89,10 +82,6 @@ class PatchLinearJob(PatchJob):
             )
         if device.type == "cuda" and not self.demand(size, dtype.itemsize).fits(free_bytes(device)):
             yield sample_reading(size.channels, rows, device), sum(steps)
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield read_maps(PatchLinear.name, job, values)
 
 
 PROBE = PatchLinear

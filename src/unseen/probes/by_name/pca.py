@@ -5,21 +5,22 @@ Training and test features are normalised, projected on the first few components
 and then probed by the same regression as whole features, which normalises each projected row once more.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
 from unseen.features.features import Rows
 from unseen.probes.by_name.logistic import Logistic, resolved, usual_products
-from unseen.probes.job import Fit, read_flat
-from unseen.probes.probe import PairJob, Probe, ProbeData, Size, StudyPart
+from unseen.probes.job import Fit
+from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import LogisticProtocol, Setting
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from unseen.probes import pca as components
+    from unseen.probes.vectors import Vectors
 
 DIMENSIONS = (32, 64, 128, 256, 512, 1024)
 """The numbers of components in ImageNet-CoG's first version."""
@@ -46,6 +47,10 @@ class PCA(Probe):
     @property
     def protocol_name(self) -> str:
         return resolved(self.protocol).name
+
+    @property
+    def resolved(self) -> "PCA":
+        return self.with_protocol(self.protocol)
 
     def with_protocol(self, protocol: Any) -> "PCA":
         return replace(self, protocol=resolved(protocol))
@@ -82,11 +87,15 @@ class PCA(Probe):
     def in_study(cls, protocol: LogisticProtocol) -> "PCA":
         return cls(protocol=protocol)
 
-    @classmethod
-    def jobs(cls, part: StudyPart, seeds: Sequence[int]) -> Iterator["PcaJob"]:
-        for number in usual_dimensions(part.size.rows, part.size.dimension):
-            for seed in seeds:
-                yield PcaJob(part.study, part.protocol, *part.features, number, seed, usual_products(part.gpu))
+    def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[PCA]":
+        """One probe for each number of components."""
+        numbers = self.dimensions or usual_dimensions(vectors.size(self).rows, vectors.dimension)
+        probe = replace(self.resolved, products=self.products or usual_products(gpu))
+        return [replace(probe, dimensions=number) for number in ([numbers] if isinstance(numbers, int) else numbers)]
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return super().described | {"logistic_revision": Logistic.revision}
 
     def _numbers(self, rows: int, dimension: int) -> tuple[int, ...]:
         if self.dimensions is not None:
@@ -97,30 +106,6 @@ class PCA(Probe):
                 f"features of {dimension} dimensions: give the number of components, unseen.probes.PCA(dimensions=2)"
             )
         return numbers
-
-
-@dataclass(frozen=True)
-class PcaJob(PairJob):
-    """Everything that determines the scores of one probe with a number of dimensions; the rest as in `LogisticJob`."""
-
-    protocol: LogisticProtocol
-    dimensions: int
-    seed: int
-    products: str = "float32"
-    revision: int = PCA.revision
-    logistic_revision: int = Logistic.revision
-
-    @property
-    def probe(self) -> PCA:
-        return PCA(self.dimensions, self.protocol, self.products)
-
-    @property
-    def setting(self) -> Setting:
-        return Setting(None, self.seed)
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield read_flat(f"{PCA.name}-{job['dimensions']}", PCA.metrics, job, values)
 
 
 def usual_dimensions(rows: int, dimension: int) -> tuple[int, ...]:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unseen.probes.image_job import ImageJob
+from unseen.images.dataset import Target
 from unseen.probes.probe import Input, Probe
-from unseen.probes.saliency.protocol import SaliencyProtocol
+from unseen.probes.saliency.protocol import ERICSSON_2021, SaliencyProtocol
 
 
 @dataclass(frozen=True)
@@ -15,16 +15,14 @@ class Saliency(Probe):
     name: ClassVar[str] = "saliency"
     title: ClassVar[str] = "attention maps by occlusion, and how diffuse they are (Ericsson et al.)"
     input: ClassVar[Input] = "images"
+    targets: ClassVar[tuple[Target, ...]] = ("none",)
     metrics: ClassVar[tuple[str, ...]] = ("diffusion",)
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks --saliency",)
+    protocol: SaliencyProtocol = ERICSSON_2021
 
-
-@dataclass(frozen=True)
-class SaliencyJob(ImageJob):
-    """Everything that determines the attention maps of a backbone on a set of images."""
-
-    variant: ClassVar[str] = Saliency.name
-    protocol: SaliencyProtocol
+    @property
+    def protocol_name(self) -> str:
+        return self.protocol.name
 
 
 PROBE = Saliency

@@ -19,13 +19,14 @@ from unseen.images.open_dataset import OpenDataset
 from unseen.images.transform import Transform
 from unseen.metrics.boxes import Detections
 from unseen.metrics.detection import best_f1_score, coco_scores, voc_scores
-from unseen.probes.by_name.dense_trained import DenseTrainingJob
 from unseen.probes.dense.batches import TrainingImages, box_batches, map_batches
 from unseen.probes.dense.bodies import body_with_maps
 from unseen.probes.dense.finite import NotFiniteError
 from unseen.probes.dense.predictors import detector_loss, map_loss, map_predictor, predicted_map
+from unseen.probes.dense.protocols import DenseProtocol
 from unseen.probes.dense.scaling import detector_image
 from unseen.probes.dense.train import Trained, train_dense
+from unseen.probes.job import Job, Pairs
 from unseen.probes.patches.codes import ClassCodes, Codes, normal_codes
 from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, picture_name
 
@@ -35,7 +36,8 @@ CODED_NORMALS = 200_000
 
 
 def train_and_score(
-    job: DenseTrainingJob,
+    job: Job,
+    protocol: DenseProtocol,
     backbone: Backbone,
     data: OpenDataset,
     device: torch.device,
@@ -45,12 +47,13 @@ def train_and_score(
     every: int | None = None,
     watch: Callable[[int], None] = lambda _: None,
     test: bool = True,
-) -> dict[str, Any]:
-    """The values of a job.
+) -> tuple[Pairs, dict[str, Any]]:
+    """The values and the details of a training.
 
     Images with unusable labels are left out.
 
     Args:
+        protocol: that of the job, or a shorter one, to measure how long its steps take.
         backbone: its module is modified.
         checkpoint: as in `train_dense`.
         pictures: folder for pictures of the predictions on a few test images.
@@ -59,22 +62,24 @@ def train_and_score(
     numbers = sound_images(data, "train")
     if not numbers:
         raise UserError(f"{data.dataset.name}: no training image has labels that can be used")
-    images = TrainingImages(data, numbers, backbone.spec.transform, job.protocol, job.seed)
-    codes = None if job.kind == "boxes" else _codes(data, numbers)
-    model = _network(job, backbone, data, codes)
-    stretch = every or max(job.protocol.steps // CHECKS, 1)
-    trained = _trained(model, images, codes, job, device, checkpoint, stretch, watch)
+    images = TrainingImages(data, numbers, backbone.spec.transform, protocol, job.seed)
+    codes = None if data.dataset.kind == "boxes" else _codes(data, numbers)
+    model = _network(protocol, job.seed, backbone, data, codes)
+    stretch = every or max(protocol.steps // CHECKS, 1)
+    trained = _trained(model, images, codes, job, protocol, device, checkpoint, stretch, watch)
     if not trained.finished:
         raise UserError(
-            f"{job.backbone} on {job.domain}: training diverged, as its losses or weights are not finite numbers; "
+            f"{job.backbone} on {job.dataset}: training diverged, as its losses or weights are not finite numbers; "
             "check the weights and the preprocessing of the backbone"
         )
-    values: dict[str, Any] = {"losses": list(trained.losses), "skipped": trained.skipped}
+    losses: dict[str, Any] = {"losses": list(trained.losses), "skipped": trained.skipped}
     if not test:
-        return values
+        return (), losses
     if codes is None:
-        return values | _score_boxes(model, data, backbone.spec.transform, job, device, pictures)
-    return values | _score_maps(model, data, codes, backbone, job, device, pictures)
+        values, details = _score_boxes(model, data, backbone.spec.transform, job, device, pictures)
+    else:
+        values, details = _score_maps(model, data, codes, backbone, job, protocol, device, pictures)
+    return values, losses | details
 
 
 def sound_images(data: OpenDataset, split: str) -> list[int]:
@@ -99,23 +104,25 @@ def _codes(data: OpenDataset, numbers: list[int]) -> Codes:
     return normal_codes(torch.from_numpy(np.ascontiguousarray(known[:: max(1, len(known) // CODED_NORMALS)])))
 
 
-def _network(job: DenseTrainingJob, backbone: Backbone, data: OpenDataset, codes: Codes | None) -> nn.Module:
-    trains = job.protocol.backbone in ("without-norms", "whole")
+def _network(
+    protocol: DenseProtocol, seed: int, backbone: Backbone, data: OpenDataset, codes: Codes | None
+) -> nn.Module:
+    trains = protocol.backbone in ("without-norms", "whole")
     if trains and not any(True for _ in backbone.module.parameters()):
         raise UserError(f"{backbone.spec.id}: has no weights that can be trained")
     if codes is not None:
-        return map_predictor(backbone, codes.count, job.protocol, seed=job.seed)
+        return map_predictor(backbone, codes.count, protocol, seed=seed)
     from unseen.probes.dense.detector import faster_rcnn
 
     with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(job.seed)
+        torch.default_generator.manual_seed(seed)
         detector: nn.Module = faster_rcnn(
             body_with_maps(backbone),
             data.dataset.classes,
             backbone.spec.transform,
-            frozen=job.protocol.backbone == "last-stage",
-            sides=job.protocol.sides,
-            longest=job.protocol.longest,
+            frozen=protocol.backbone == "last-stage",
+            sides=protocol.sides,
+            longest=protocol.longest,
         )
     return detector
 
@@ -124,15 +131,16 @@ def _trained(
     model: nn.Module,
     images: TrainingImages,
     codes: Codes | None,
-    job: DenseTrainingJob,
+    job: Job,
+    protocol: DenseProtocol,
     device: torch.device,
     checkpoint: Path | None,
     every: int,
     watch: Callable[[int], None],
 ) -> Trained:
     told = partial(
-        train_dense, model, protocol=job.protocol, device=device, seed=job.seed, every=every, checkpoint=checkpoint,
-        identity=f"{job.backbone} {job.spec.digest} {job.domain} {job.images} {job.labels}", watch=watch,
+        train_dense, model, protocol=protocol, device=device, seed=job.seed, every=every, checkpoint=checkpoint,
+        identity=job.key, watch=watch,
     )  # fmt: skip
     if codes is not None:
         return told(batches=partial(map_batches, images, codes), loss=map_loss)
@@ -142,13 +150,13 @@ def _trained(
 
 
 @contextmanager
-def _finite(job: DenseTrainingJob, data: OpenDataset, number: int) -> Iterator[None]:
+def _finite(job: Job, data: OpenDataset, number: int) -> Iterator[None]:
     """Name the image whose predictions are not finite."""
     try:
         yield
     except NotFiniteError:
         raise UserError(
-            f"{job.backbone} on {job.domain}: the predictions for the test image {data.source.entries[number].id} are "
+            f"{job.backbone} on {job.dataset}: the predictions for the test image {data.source.entries[number].id} are "
             "not finite numbers; check that image, and the weights and the preprocessing of the backbone"
         ) from None
 
@@ -158,10 +166,10 @@ def _score_boxes(
     model: nn.Module,
     data: OpenDataset,
     transform: Transform,
-    job: DenseTrainingJob,
+    job: Job,
     device: torch.device,
     folder: Path | None,
-) -> dict[str, Any]:
+) -> tuple[Pairs, dict[str, Any]]:
     from unseen.probes.dense.detector import as_detections
 
     model.eval()
@@ -189,9 +197,9 @@ def _score_boxes(
         assert folder is not None
         path, pixels = folder / picture_name(picture, len(shown)), data.pixels(kept[place])
         pictures.append(label_picture("boxes", pixels, truth[place], drawn, path, own[place]))
-    return {
-        **{name: getattr(paper, name) for name in ("ap", "ap50", "ap75")},
-        **{f"coco-{name}": getattr(coco, name) for name in ("ap", "ap50", "ap75")},
+    values = [(name, getattr(paper, name)) for name in ("ap", "ap50", "ap75")]
+    values += [(f"coco-{name}", getattr(coco, name)) for name in ("ap", "ap50", "ap75")]
+    return values, {
         "by_class": [None if np.isnan(value) else value for value in paper.by_class],
         "pictures": [asdict(each) for each in pictures],
         "drawn_from": drawn_from,
@@ -203,12 +211,13 @@ def _score_maps(
     data: OpenDataset,
     codes: Codes,
     backbone: Backbone,
-    job: DenseTrainingJob,
+    job: Job,
+    protocol: DenseProtocol,
     device: torch.device,
     folder: Path | None,
-) -> dict[str, Any]:
+) -> tuple[Pairs, dict[str, Any]]:
     scorer, own = MapScorer(codes), dict[int, float]()
-    predict = partial(predicted_map, model, transform=backbone.spec.transform, protocol=job.protocol, device=device)
+    predict = partial(predicted_map, model, transform=backbone.spec.transform, protocol=protocol, device=device)
     for number, labels in _labelled(data, "test"):
         assert not isinstance(labels, Objects)
         with _finite(job, data, number):
@@ -224,6 +233,6 @@ def _score_maps(
         drawn: Map = codes.decode(predict(pixels)).cpu().numpy()
         assert folder is not None
         path = folder / picture_name(picture, len(shown))
-        pictures.append(label_picture(job.kind, pixels, labels, drawn, path, own[number]))
+        pictures.append(label_picture(data.dataset.kind, pixels, labels, drawn, path, own[number]))
     by_class = [None if np.isnan(value) else value for value in scorer.class_iou]
-    return {**dict(scorer.scores()), "by_class": by_class, "pictures": [asdict(each) for each in pictures]}
+    return scorer.scores(), {"by_class": by_class, "pictures": [asdict(each) for each in pictures]}

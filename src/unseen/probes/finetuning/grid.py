@@ -105,3 +105,7 @@ def at_edges(setting: FinetuneProtocol) -> list[Edge]:
     if setting.decay == log_spaced(*DECAYS)[-1] / setting.rate:
         edges.append("strongest decay")
     return edges
+
+
+ERICSSON_2021 = finetune_grid()
+"""The search of the paper."""

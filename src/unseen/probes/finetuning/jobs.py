@@ -1,110 +1,107 @@
 """The jobs of fine-tuning a backbone, and the contents of their results.
 
-On a domain of the concept study, a training is one job. On a data set of the task study, a trial trains with one
-setting of the grid on training images and is scored on validation images. The task job trains again with the best
-setting on both, and is scored on test images; its scores are the ones reported.
+With one setting (`FinetuneProtocol`), a training is one job. With a grid of settings, a trial trains with one of them
+on training images and is scored on validation images; the final job needs all trials, trains again with the best
+setting on both, and is scored on test images.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from unseen.probes.calibration_values import calibration_values, read_calibrated
+from unseen.probes.by_name.fine_tuned import FineTuned
+from unseen.probes.calibration_values import calibration_details, calibration_scores
 from unseen.probes.finetuning.grid import FinetuneGrid, at_edges
 from unseen.probes.finetuning.protocol import FinetuneProtocol
-from unseen.probes.job import Fit, Job, read_flat
+from unseen.probes.job import Fit, Held, Job, digest_of
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Spec
     from unseen.probes.finetuning.train import Finetuned
     from unseen.probes.many_shot import Calibration, Metric
 
-NAME = "fine-tuned"
-DOMAIN_REVISION, TASK_REVISION = 3, 2
-"""Increased when fine-tuning on a domain, or on a data set, gives other numbers for the same input."""
+TRIAL = "fine-tuned-trial"
+"""The probe of jobs that train with one setting of a grid."""
+REFERENCE_REVISION, GRID_REVISION = 3, 2
+"""Increased when a training with one setting, or with a grid, gives other numbers for the same input."""
 
 
-@dataclass(frozen=True)
-class FinetuneJob(Job):
-    """Everything that determines the scores of one fine-tuned backbone on a domain.
+def reference_job(
+    backbone: str, spec: "Spec", dataset: str, images: str, protocol: FinetuneProtocol, arithmetic: str, seed: int
+) -> Job:
+    """The job that trains with one setting on training images and is scored on test images.
 
-    Attributes:
-        spec: the backbone's weights, layer, pooling and preprocessing.
+    Args:
         images: content hash of the manifest of training and test images, and their fingerprint.
         arithmetic: "float32", or "float16" on a GPU.
     """
-
-    study: str
-    protocol: FinetuneProtocol
-    backbone: str
-    spec: "Spec"
-    domain: str
-    images: str
-    seed: int
-    arithmetic: str = "float32"
-    revision: int = DOMAIN_REVISION
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield read_flat(NAME, ("top1", "top5"), job, values)
+    return _job(FineTuned.name, REFERENCE_REVISION, backbone, spec, dataset, images, protocol, "", arithmetic, seed)
 
 
-@dataclass(frozen=True)
-class _OnDataset:
-    """Common fields of trials and tasks.
-
-    Attributes:
-        spec: the backbone's weights, layer, pooling and preprocessing.
-        images: content hash of the manifest of training, validation and test images, and their fingerprint.
-        arithmetic: "float32", or "float16" on a GPU.
-        seed: seed of the new layer, the order of images and their augmentation.
-    """
-
-    study: str
-    protocol: Any
-    backbone: str
-    spec: "Spec"
-    domain: str
-    images: str
-    metric: "Metric"
-    arithmetic: str
-    seed: int
-    revision: int = TASK_REVISION
+def grid_job(
+    backbone: str,
+    spec: "Spec",
+    dataset: str,
+    images: str,
+    grid: FinetuneGrid,
+    metric: "Metric",
+    arithmetic: str,
+    seed: int,
+) -> Job:
+    """The final job of a grid, which needs its trials, in the order of the grid; the arguments are as above."""
+    trials = tuple(
+        _job(TRIAL, GRID_REVISION, backbone, spec, dataset, images, setting, metric, arithmetic, seed)
+        for setting in grid.settings
+    )
+    return _job(FineTuned.name, GRID_REVISION, backbone, spec, dataset, images, grid, metric, arithmetic, seed, trials)
 
 
-@dataclass(frozen=True)
-class FinetuneTrialJob(_OnDataset):
-    """Everything that determines the validation score of one setting, independent of the other settings."""
-
-    protocol: FinetuneProtocol
-
-
-@dataclass(frozen=True)
-class FinetuneTaskJob(_OnDataset, Job):
-    """Everything that determines the test score of a fine-tuned backbone."""
-
-    protocol: FinetuneGrid
-
-    @classmethod
-    def read(cls, job: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Fit]:
-        yield read_calibrated(NAME, job, values)
-
-
-def trial_jobs(job: FinetuneTaskJob) -> list[FinetuneTrialJob]:
-    """The trials that a task chooses from, in the order of its grid."""
-    return [FinetuneTrialJob(**{**vars(job), "protocol": setting}) for setting in job.protocol.settings]
+def _job(
+    name: str,
+    revision: int,
+    backbone: str,
+    spec: "Spec",
+    dataset: str,
+    images: str,
+    protocol: FinetuneProtocol | FinetuneGrid,
+    metric: str,
+    arithmetic: str,
+    seed: int,
+    needs: tuple[Job, ...] = (),
+) -> Job:
+    probe, reads = FineTuned(protocol), {"spec": digest_of(spec), "images": images}
+    return Job(
+        name, revision, backbone, dataset, reads, probe.described, None, seed, metric, arithmetic, needs=needs,
+        make=Held(probe),
+    )  # fmt: skip
 
 
-def task_values(
-    job: FinetuneTaskJob,
+def protocol_of_training(job: Job) -> FinetuneProtocol:
+    """The setting of a training."""
+    probe = job.fitted
+    assert isinstance(probe, FineTuned)
+    assert isinstance(probe.protocol, FinetuneProtocol)
+    return probe.protocol
+
+
+def grid_of(job: Job) -> FinetuneGrid:
+    """The grid of a final job."""
+    probe = job.fitted
+    assert isinstance(probe, FineTuned)
+    assert isinstance(probe.protocol, FinetuneGrid)
+    return probe.protocol
+
+
+def final_fit(
+    job: Job,
     score: float,
     chosen: int,
     validation: Sequence[float | None],
     calibrated: "Calibration | None",
     training: "Finetuned",
     passed_over: Sequence[int],
-) -> dict[str, Any]:
-    """The stored values of a task, as JSON.
+) -> Fit:
+    """The fit of a final job.
 
     Args:
         chosen: index of the setting that was trained again.
@@ -113,9 +110,8 @@ def task_values(
         training: training with that setting.
         passed_over: indices of better settings that diverged when trained again, best first.
     """
-    setting = job.protocol.settings[chosen]
-    values: dict[str, Any] = {
-        job.metric: score,
+    setting = grid_of(job).settings[chosen]
+    details: dict[str, Any] = {
         "chosen": chosen,
         "setting": asdict(setting),
         "edges": at_edges(setting),
@@ -123,11 +119,12 @@ def task_values(
         "passed_over": list(passed_over),
         "losses": list(training.losses),
         "skipped": training.skipped,
+        **calibration_details(calibrated),
     }
-    return values | calibration_values(calibrated)
+    return Fit(FineTuned.name, None, job.seed, ((job.metric, score), *calibration_scores(calibrated)), details)
 
 
 def short_notices(jobs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A sentence on each shortened search among tasks, given by their fields as read from JSON."""
-    grids = (FinetuneGrid(**job["protocol"]) for job in jobs)
+    """A sentence on each shortened search among final jobs, given by their fields as read from JSON."""
+    grids = (FinetuneGrid(**job["settings"]["protocol"]) for job in jobs)
     return [*dict.fromkeys(grid.short for grid in grids if grid.short)]

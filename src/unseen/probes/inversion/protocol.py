@@ -61,3 +61,7 @@ class InversionProtocol:
 
 DEEP_IMAGE_PRIOR = InversionProtocol()
 """Ericsson et al. 2021, A.8, after the public code of Zhao et al. 2021."""
+
+
+ERICSSON_2021 = InversionProtocol()
+"""The settings of the paper."""

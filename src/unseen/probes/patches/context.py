@@ -10,13 +10,13 @@ similarities are ordered by the place of their patch: the prediction is the same
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from unseen.errors import UserError
-from unseen.probes.patches.job import Demand, PatchSize
+from unseen.probes.patches.patch_probe import Demand, PatchSize
+from unseen.probes.patches.protocols import PATCH_CONTEXT, ContextProtocol
 from unseen.probes.patches.training import TrainingPatches
 from unseen.probes.products import wide_product
 
@@ -30,25 +30,6 @@ NORMALISED = 16_384
 LOWEST = -(1 << 63)
 LARGEST = 1e16
 """Rows of values up to this have squared lengths that are finite in 32 bits, up to a million dimensions."""
-
-
-@dataclass(frozen=True)
-class ContextProtocol:
-    """How labels are looked up.
-
-    Attributes:
-        patches: number of patches of each training image, the same positions in all; by default all.
-        memory: maximum number of patches; of more, a fixed draw is used.
-    """
-
-    name: str = "patch-context"
-    neighbours: int = 30
-    temperature: float = 0.02
-    memory: int = 10_240_000
-    patches: int | Literal["all"] = "all"
-
-
-PATCH_CONTEXT = ContextProtocol()
 
 
 @dataclass(frozen=True, eq=False)

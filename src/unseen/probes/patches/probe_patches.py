@@ -10,7 +10,8 @@ from torch import Tensor
 from unseen.errors import UserError
 from unseen.images.dense.labels import Kind
 from unseen.probes.patches.codes import Codes
-from unseen.probes.patches.linear import LinearStack, PatchLinearProtocol, Setting, fit_patches
+from unseen.probes.patches.linear import LinearStack, fit_patches
+from unseen.probes.patches.protocols import PatchLinearProtocol, Setting
 from unseen.probes.patches.training import Block, TrainingPatches
 
 BLOCK = 16_384

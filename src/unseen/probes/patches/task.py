@@ -19,8 +19,8 @@ from unseen.images.decode import Damaged
 from unseen.images.dense.labels import Map, Objects
 from unseen.images.open_dataset import OpenDataset
 from unseen.probes.patches.codes import ClassCodes, Codes, DepthCodes, normal_codes, patch_histograms
-from unseen.probes.patches.job import Demand, PatchSize
 from unseen.probes.patches.labels import PatchLabels
+from unseen.probes.patches.patch_probe import Demand, PatchSize
 from unseen.probes.patches.rows import PatchRows
 from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, map_prediction
 from unseen.probes.patches.training import TrainingPatches
@@ -161,6 +161,7 @@ class Scored:
     by_class: tuple[float, ...]
     shown: Sequence[int]
 
-    def kept(self) -> dict[str, Any]:
-        """The values of a result."""
-        return {**dict(self.values), "by_class": [None if isnan(each) else each for each in self.by_class]}
+    @property
+    def details(self) -> dict[str, Any]:
+        """Details of a fit."""
+        return {"by_class": [None if isnan(each) else each for each in self.by_class]}

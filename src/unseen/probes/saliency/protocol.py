@@ -45,3 +45,7 @@ class SaliencyProtocol:
         """The preprocessing of images, derived from the backbone's."""
         whole, crop = self.resized
         return replace(own, resize=round(own.size * whole / crop), squash=True)
+
+
+ERICSSON_2021 = SaliencyProtocol()
+"""The settings of the paper."""

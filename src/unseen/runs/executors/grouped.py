@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from unseen.runs.execute import Compute, Executor, J
 from unseen.runs.means import Means
+from unseen.runs.pool import one_by_one
 
 
 def run_groups(groups: Sequence[Sequence[J]], compute: Compute[J], cost: Callable[[J], float]) -> Iterator[J]:
     """Compute one group after another in this process."""
-    for group in groups:
-        yield from compute(group)
+    yield from one_by_one(groups, compute)
 
 
 def executor(_: Means) -> Executor:

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from unseen.probes.job import Job
 from unseen.runs.execute import Compute, J, OneByOne, Values, execute
 from unseen.runs.means import Means
+from unseen.runs.pool import one_by_one
 
 
 @dataclass(frozen=True)
@@ -16,10 +18,11 @@ class Here:
     threads: int = 1
 
     def __call__(self, groups: Sequence[Sequence[J]], compute: Compute[J], cost: Callable[[J], float]) -> Iterator[J]:
-        for job in (job for group in groups for job in group):
+        def alone(job: J) -> list[J]:
             with limited_threads(self.threads):
-                done = list(compute([job]))
-            yield from done
+                return list(compute([job]))
+
+        yield from one_by_one((job for group in groups for job in group), alone)
 
 
 @contextmanager
@@ -39,6 +42,6 @@ def executor(means: Means) -> Here:
     return Here(means.threads)
 
 
-def run_here(jobs: Sequence[J], folder: Path, values: Callable[[J], Values]) -> Iterator[J]:
+def run_here(jobs: Sequence[Job], folder: Path, values: Callable[[Job], Values]) -> Iterator[Job]:
     """Run jobs one by one in this process regardless of UNSEEN_EXECUTOR, for work that cannot be pickled."""
     yield from execute(jobs, folder, OneByOne(values), Here())

@@ -1,11 +1,14 @@
-"""Common parts of the jobs of probes on patch features."""
+"""Common parts of the probes of patch features."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from unseen.images.dataset import Target
 from unseen.images.dense.labels import Kind
-from unseen.probes.job import Fit, Job
+from unseen.probes.job import Fit, Held, Job
+from unseen.probes.probe import Input, Probe
 
 if TYPE_CHECKING:
     import torch
@@ -87,37 +90,46 @@ Sample = tuple[Callable[[], object], float]
 
 
 @dataclass(frozen=True)
-class PatchJob(Job):
-    """Everything that determines the scores of a probe on a data set with maps, except for the probe's protocol.
+class PatchProbe(Probe, ABC):
+    """A probe of patch features on a data set with maps; its protocol is a field of the subclass."""
 
-    Attributes:
-        kind: kind of the labels.
-        train, test: content hashes of the features.
-        labels: SHA-256 of the labels.
-    """
+    input: ClassVar[Input] = "patches"
+    targets: ClassVar[tuple[Target, ...]] = ("map", "normals", "depth")
+    metrics: ClassVar[tuple[str, ...]] = ("miou", "pixel-accuracy", "angle-mean", "depth-rmse")
 
-    study: str
-    protocol: Any
-    backbone: str
-    domain: str
-    kind: Kind
-    train: str
-    test: str
-    labels: str
+    @property
+    @abstractmethod
+    def protocol(self) -> Any:
+        """How it is fitted: a frozen dataclass with a name."""
 
-    def run(self, task: "PatchTask") -> "tuple[dict[str, Any], Predictor]":
-        """The measured values, as JSON, and the fitted probe."""
-        raise NotImplementedError
+    @property
+    def protocol_name(self) -> str:
+        return str(self.protocol.name)
 
+    @abstractmethod
+    def predictor(self, task: "PatchTask", seed: int) -> "tuple[Fit, Predictor]":
+        """The fit with its scores on the test images, and the function that predicts."""
+
+    @abstractmethod
     def demand(self, size: PatchSize, item: int) -> Demand:
         """Device memory, with features of `item` bytes per number."""
-        raise NotImplementedError
 
-    def samples(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
-        """Small pieces of the job's work, from which its time is estimated."""
-        raise NotImplementedError
+    @abstractmethod
+    def samples_of_work(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
+        """Small pieces of the work, from which its time is estimated."""
+
+    def job(self, backbone: str, dataset: str, kind: Kind, reads: Mapping[str, str], seed: int = 0) -> Job:
+        """The job on a data set.
+
+        Args:
+            reads: content hashes of the features of "train" and "test", and the SHA-256 of the labels, "labels".
+        """
+        return Job(
+            self.name, self.revision, backbone, dataset, reads, self.described, None, seed, METRICS[kind][0],
+            make=Held(self),
+        )  # fmt: skip
 
 
-def read_maps(variant: str, job: Mapping[str, Any], values: Mapping[str, Any]) -> Fit:
-    """The fit in a result."""
-    return Fit(variant, None, job.get("seed", 0), [(metric, values[metric]) for metric in METRICS[job["kind"]]])
+def kind_of_metric(metric: str) -> Kind:
+    """The kind of labels that a metric is for."""
+    return next(kind for kind, metrics in METRICS.items() if metric in metrics)
