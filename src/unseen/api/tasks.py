@@ -1,11 +1,10 @@
 """`unseen.tasks`: the study of transfer to other tasks."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from unseen.api.run import Run
 from unseen.errors import UserError
@@ -17,10 +16,11 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
     from unseen.features.settings import Decode, Precision, Settings
     from unseen.images.open_dataset import OpenDataset
-    from unseen.studies.own_code import AskedProbe, OwnCode
+    from unseen.studies.own_code import AskedProbe
     from unseen.studies.study import Plan, Request
     from unseen.studies.tasks.dense_opened import AskedDense
     from unseen.studies.tasks.opened import Asked
+    from unseen.studies.tasks.plan import TaskProbes
     from unseen.studies.tasks.request import TaskRequest
 
     AskedFor = str | PathLike[str] | OpenDataset
@@ -174,7 +174,7 @@ def tasks(
         lpips_weights=lpips_weights, scale=None if scale == 1 else scale, trials=None if trials == TRIALS else trials,
         probe=probe, metric=metric, exif=exif,
     )  # fmt: skip
-    request: Request[Any]
+    request: Request
     if saliency:
         wrong = {"dense": dense, "finetune": finetune, "invert": invert}
         _refuse("saliency needs images", **wrong, features=features, limit=limit)
@@ -204,10 +204,8 @@ def tasks(
     else:
         settings = extracting(workers, on_error, fast=fast, exif=exif, decode=decode, part=share)
         source = (place, None if features is None else Path(features), limit)
-        how = (protocol, converge)
-        own = _own_code(probe, metric)
-        plain = _probing(names, source, partial(load, settings.device), settings, called, how, percents)
-        request = replace(plain, own=own)
+        fitted = _probes(protocol, converge, probe, metric)
+        request = _probing(names, source, partial(load, settings.device), settings, called, fitted, percents)
     folder = Path(out)
     if dry_run:
         return plan_study(request, folder, means=means)
@@ -239,16 +237,17 @@ def _requested_sets(
     return asked_datasets(with_classes), []
 
 
-def _own_code(
-    probe: "AskedProbe | Sequence[AskedProbe]", metric: "str | PathLike[str] | Sequence[str | PathLike[str]]"
-) -> "OwnCode":
-    from unseen.studies.own_code import chosen_code
+def _probes(
+    protocol: str,
+    converge: str | None,
+    probe: "AskedProbe | Sequence[AskedProbe]",
+    metric: "str | PathLike[str] | Sequence[str | PathLike[str]]",
+) -> "TaskProbes":
+    from unseen.probes.many_shot import task_protocol
+    from unseen.studies.tasks.plan import task_probes
 
     with bars(show=False) as watch:
-        names, own = chosen_code(probe, metric, watch.tell)
-    if names:
-        raise UserError(f"{names[0]}: give probes of the task study as Python files or objects, not by name")
-    return own
+        return task_probes(task_protocol(protocol, converge), probe, metric, watch.tell)
 
 
 def _refuse(what: str, **given: object) -> None:
@@ -273,7 +272,7 @@ def _dense(
     finetune: bool,
     probing: "tuple[Sequence[str], int | str]",
     training: "tuple[str | None, int | None, float, int]",
-) -> "Request[Any]":
+) -> "Request":
     from unseen.studies.tasks.dense_request import dense_probing, dense_training
 
     if not called:
@@ -293,7 +292,7 @@ def _finetuning(
     trials: int,
     steps: int | None,
     seed: int,
-) -> "Request[Any]":
+) -> "Request":
     from unseen.studies.tasks.finetune_request import FinetuneRequest
 
     if not names or not called:
@@ -309,10 +308,9 @@ def _probing(
     load: "Callable[[], Sequence[Backbone]]",
     settings: "Settings",
     called: "Sequence[str]",
-    protocol: "tuple[str, str | None]",
+    probes: "TaskProbes",
     percents: "Sequence[float]",
 ) -> "TaskRequest":
-    from unseen.probes.many_shot import task_protocol
     from unseen.studies.tasks.features import find_task_features
     from unseen.studies.tasks.request import TaskRequest, request_of_images, top1_shares
 
@@ -321,7 +319,6 @@ def _probing(
         raise UserError("features are used unchanged: leave out images and limit")
     if features is None and not called:
         raise UserError("no backbone was given; name one (backbone=), or give its features (features=)")
-    chosen = task_protocol(*protocol)
     if features is None:
-        return request_of_images(names, images, load, settings, chosen, limit=limit, percents=percents)
-    return TaskRequest(find_task_features(features, names, called), chosen, top1_shares(called, percents))
+        return request_of_images(names, images, load, settings, probes, limit=limit, percents=percents)
+    return TaskRequest(find_task_features(features, names, called), probes, top1_shares(called, percents))

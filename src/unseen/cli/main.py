@@ -29,7 +29,7 @@ from unseen.cli.levels.commands import app as levels
 from unseen.cli.ls.commands import app as ls
 from unseen.cli.shifts.commands import app as shifts
 from unseen.cli.starting import starting
-from unseen.errors import OtherPartsError, UserError, naming_options
+from unseen.errors import JobsError, OtherPartsError, UserError, naming_options
 from unseen.extras import naming_extras
 from unseen.version import __version__
 from unseen.words import printable
@@ -110,7 +110,7 @@ def run() -> None:
             code = _tree()(standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
-        _fail(str(error), 0 if isinstance(error, OtherPartsError) else 2)
+        _fail(str(error), 0 if isinstance(error, OtherPartsError) else 1 if isinstance(error, JobsError) else 2)
     except UsageError as error:
         message = error.format_message()
         if type(error).__name__ == "NoArgsIsHelpError":  # the message is the help page

@@ -47,7 +47,7 @@ OwnProbesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--probe",
-        help="Further probe: a Python file, which is executed. unseen concepts also takes names from unseen ls probes.",
+        help="Further probe: a name from unseen ls probes, or a Python file, which is executed.",
         rich_help_panel=STUDY,
     ),
 ]

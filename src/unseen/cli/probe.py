@@ -7,7 +7,6 @@ import typer
 
 from unseen.cli.options import OwnMetricsOption
 from unseen.cli.output import Json, note, print_json
-from unseen.cli.probe_by_name import probe_by_name, refuse_logistic_options
 from unseen.cli.running import WorkersOption, finish, processes
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
@@ -45,43 +44,50 @@ def probe(
     workers: WorkersOption = None,
     as_json: Json = False,
 ) -> None:
-    """Train and test a probe on your own features. Default: logistic regression with searched hyper-parameters."""
+    """Train and test a probe on your own features. Default: logistic regression with searched hyper-parameters.
+
+    Writes a run folder with scores and a report. Run it again to resume, or with other seeds or shots to add them.
+    """
     for path in (train, test):  # before PyTorch is imported
         if not path.exists():
             raise UserError(f"{path}: no such file or folder")
-    if kind != "logistic":
-        refuse_logistic_options(kind, sequential=sequential, keep=keep is not None, workers=workers is not None)
-        return probe_by_name(
-            kind, (train, test), protocol, shots, seeds, (backbone, domain), out, metric or [], as_json
-        )
+    if keep is not None and kind != "logistic":
+        raise UserError(f"--keep needs --probe logistic, not {kind}")
+    if sequential and kind != "logistic":
+        raise UserError(f"--sequential needs --probe logistic, not {kind}")
     from dataclasses import asdict
 
     from unseen.exchange.export import record_notices
     from unseen.features.features import align
     from unseen.features.readers import read_features
-    from unseen.probes.by_name.logistic import LogisticJob
+    from unseen.probes.by_name import get_probe
     from unseen.probes.protocol import protocol_named
     from unseen.runs.results import RESULTS
     from unseen.runs.shots import parse_shots
     from unseen.studies.final_classifier import keep_probe
     from unseen.studies.own_code import chosen_code
     from unseen.studies.own_features import plan_own
-    from unseen.studies.probing import pair_from_features
+    from unseen.studies.probed_features import probed_features
     from unseen.studies.study import run_prepared
 
-    chosen = protocol_named(protocol or "cog-v2", sequential=sequential)
-    settings = parse_shots(shots or ["all"])
+    names, own = chosen_code([kind], metric or [], note)
+    fitted = own.probes[0].probe if own.probes else get_probe(names[0])
+    if kind == "logistic":
+        fitted = fitted.with_protocol(protocol_named(protocol or "cog-v2", sequential=sequential))
+    elif protocol is not None:
+        fitted = fitted.with_protocol(protocol)
+    settings = parse_shots(shots) if shots else fitted.default_shots
     if keep and None not in settings:
         raise UserError("--keep saves the probe trained on all samples: add all to --shots")
     read = [read_features(path, tell=note) for path in (train, test)]
     sides = align(read[0], read[1], f"{train} and {test}")
-    pair = pair_from_features(backbone, domain, *sides, (train, test))
+    parts, places = {"train": sides[0], "test": sides[1]}, {"train": train, "test": test}
+    features = probed_features(backbone, domain, parts, places)
     means = Means(processes(workers))
-    _, own = chosen_code([], metric or [], note)
-    found = plan_own(pair, sides[0].classes, chosen, settings, seeds, own)
-    done = run_prepared(found, out, means=means, watch=CommandWatch(means))
+    prepared = plan_own(features, sides[0].classes, own.probes[0] if own.probes else fitted, settings, seeds, own)
+    done = run_prepared(prepared, out, means=means, watch=CommandWatch(means))
     if keep:
-        keep_probe([job for job in found.jobs if isinstance(job, LogisticJob)], sides[0], out / RESULTS, keep)
+        keep_probe(prepared.jobs, sides[0], out / RESULTS, keep)
         note(f"Wrote the probe trained on all samples (first seed): {keep}")
     finish(out, done, open_=False, quiet=as_json)
     if as_json:
@@ -89,4 +95,3 @@ def probe(
         print_json(
             {"scores": [score.as_dict() for score in done.scores], "notices": [asdict(each) for each in notices]}
         )
-    return None

@@ -63,13 +63,19 @@ def write_export(page: "Page", folder: Path) -> None:
 
 def print_scores(data: "RunData", table: Path | None) -> None:
     """Print a summary of the scores of a run, and write the table."""
+    from unseen.report.core.metric_words import metric_words
     from unseen.runs.comparability_words import comparison_notices
     from unseen.runs.tables import wide
 
     summary = write_scores(data, table)
-    shown = wide(summary).rename(columns={domain.name: domain.title for domain in data.domains})
     over = "mean ± standard deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
-    print_table(f"{data.title}: top-1, percent, {over}", list(shown.columns), shown.itertuples(index=False))
+    measured = [str(name) for name in summary["metric"].unique()]
+    for metric in ["top1"] if "top1" in measured else measured:
+        share = data.metrics[metric].unit == "share"
+        shown = wide(summary, metric, share=share).rename(columns={each.name: each.title for each in data.domains})
+        name = "top-1" if metric == "top1" else metric_words(metric)
+        caption = f"{data.title}: {name}{', percent' if share else ''}, {over}"
+        print_table(caption, list(shown.columns), shown.itertuples(index=False))
     for sentence in [*data.notices, *comparison_notices(data)]:
         console().print(f"\n{sentence}")
     if table:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from unseen.features.settings import Settings
-    from unseen.probes.many_shot import ManyShotProtocol
-    from unseen.studies.own_code import OwnCode
     from unseen.studies.study import Request
     from unseen.studies.tasks.opened import Asked
+    from unseen.studies.tasks.plan import TaskProbes
     from unseen.studies.tasks.request import TaskRequest
 
 FINETUNING, DENSE, BY_IMAGE = "With --finetune", "With --dense", "With --saliency and --invert"
@@ -239,7 +238,7 @@ def tasks(
     ids, share = backbone or [], parse_part(part)
     means = machine.means(workers, every_gpu=extraction.device is None)
     settings = partial(extraction.settings, means.workers, share)
-    request: Request[Any]
+    request: Request
     if dense:
         probing, training = (probes, patches), (steps, scale, seed)
         request = _dense(datasets, images, ids, loading, extraction, settings, finetune, probing, training)
@@ -263,23 +262,15 @@ def tasks(
         request = FinetuneRequest.of(names, images, load, device, trials=trials, steps=steps, seed=seed)
     else:
         from unseen.probes.many_shot import task_protocol
+        from unseen.studies.tasks.plan import task_probes
 
         names, percents = dataset_names(datasets), imagenet_top1 or []
         chosen = task_protocol(choose("--protocol", protocol, PROTOCOLS), converge)
-        own = _own_code(probe or [], metric or [])
-        request = replace(_probing(names, images, features, limit, ids, loading, settings, chosen, percents), own=own)
+        fitted = task_probes(chosen, probe or [], metric or [], note)
+        request = _probing(names, images, features, limit, ids, loading, settings, fitted, percents)
     if only_plan:
         return dry_run(request, out, means, share)
     return carry_out(request, out, means, share, ignore_disk=extraction.ignore_disk)
-
-
-def _own_code(probes: "Sequence[str]", metrics: "Sequence[str]") -> "OwnCode":
-    from unseen.studies.own_code import chosen_code
-
-    names, own = chosen_code(probes, metrics, note)
-    if names:
-        raise UserError(f"--probe {names[0]}: the task study takes only Python files with your own probes")
-    return own
 
 
 def _inversion(
@@ -294,7 +285,7 @@ def _inversion(
     seed: int,
     sigmoid: bool,
     lpips_weights: Path | None,
-) -> "Request[Any]":
+) -> "Request":
     from unseen.studies.tasks.by_image.requested import AskedImages, inversion_request
 
     settings = replace(extraction, precision=extraction.precision or "single").settings(0)
@@ -315,7 +306,7 @@ def _dense(
     finetune: bool,
     probing: "tuple[Sequence[str] | None, str]",
     training: tuple[int | None, float, int],
-) -> "Request[Any]":
+) -> "Request":
     from unseen.studies.tasks.dense_opened import asked_dense
     from unseen.studies.tasks.dense_request import dense_probing, dense_training
 
@@ -340,7 +331,7 @@ def _probing(
     ids: "Sequence[str]",
     loading: BackboneOptions,
     make_settings: "Callable[[], Settings]",
-    protocol: "ManyShotProtocol",
+    probes: "TaskProbes",
     percents: "Sequence[float]",
 ) -> "TaskRequest":
     from unseen.studies.tasks.features import find_task_features
@@ -352,7 +343,7 @@ def _probing(
             raise UserError("give images (--images) or features (--features), not both")
         if limit is not None:
             raise UserError("--limit applies to images, not to features (--features)")
-        return TaskRequest(find_task_features(features, names, ids), protocol, top1)
+        return TaskRequest(find_task_features(features, names, ids), probes, top1)
     settings = make_settings()
     load = partial(loading.load, ids, "published", settings.device)
-    return request_of_images(names, images, load, settings, protocol, limit=limit, percents=percents)
+    return request_of_images(names, images, load, settings, probes, limit=limit, percents=percents)

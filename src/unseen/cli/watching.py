@@ -66,7 +66,7 @@ def place_of(means: Means) -> str:
     return "the GPU" if on_gpu() else counted(means.workers, "core")
 
 
-def dry_run(request: "Request[J]", out: Path, means: Means, part: "Part") -> None:
+def dry_run(request: "Request", out: Path, means: Means, part: "Part") -> None:
     """Print the plan of a study, and a notice if the disk has too little space."""
     from unseen.features.disk import lacking_space
     from unseen.studies.study import plan_study

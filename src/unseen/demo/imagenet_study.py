@@ -32,7 +32,8 @@ from unseen.images.arrays import array_images
 from unseen.images.drawings import TRAINING_DRAWINGS, concepts
 from unseen.images.manifest import whole
 from unseen.images.transform import Transform
-from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.job import Job
 from unseen.probes.samples import SamplesPerClass
 from unseen.runs.data import Backbone as ShownBackbone
 from unseen.runs.data import RunData, Step
@@ -40,7 +41,8 @@ from unseen.runs.executors.processes import each
 from unseen.runs.means import Means
 from unseen.runs.notices import told
 from unseen.runs.setup import Extraction, ProtocolUsed
-from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
+from unseen.studies.probed_features import ProbedFeatures, probed_features
+from unseen.studies.probing import estimate, plan
 
 DRAWINGS = {"train": TRAINING_DRAWINGS, "test": 100 - TRAINING_DRAWINGS}
 """Drawings per concept, by split."""
@@ -123,27 +125,30 @@ def _store(folder: Path, part: Part) -> Path:
     return place
 
 
-def plan_imagenet(form: Form, folder: Path, specs: Sequence[Spec]) -> tuple[list[LogisticJob], list[FeaturePair]]:
+def plan_imagenet(form: Form, folder: Path, specs: Sequence[Spec]) -> tuple[list[Job], list[ProbedFeatures]]:
     """The jobs of a run and the features they need, read from where `extract_missing` wrote them."""
     pairs = []
     for spec in specs:
         for domain in imagenet_domains():
-            places = (_store(folder, (spec.id, domain, "train")), _store(folder, (spec.id, domain, "test")))
-            train, test = (read_features(place) for place in places)
-            pairs.append(pair_from_features(spec.id, domain, train, test, places))
-    return plan("concepts", pairs, form.protocol, form.shots, form.seeds), pairs
+            places = {split: _store(folder, (spec.id, domain, split)) for split in DRAWINGS}
+            parts = {split: read_features(place) for split, place in places.items()}
+            pairs.append(probed_features(spec.id, domain, parts, places))
+    return plan(Logistic(form.protocol), pairs, form.shots, form.seeds), pairs
 
 
 def estimate_imagenet(form: Form, folder: Path, specs: Sequence[Spec], parts: Sequence[Part], workers: int) -> float:
     """Estimated seconds for the missing features and all probes, from timing a batch and a short probe here."""
-    extraction, pairs = 0.0, list[FeaturePair]()
+    extraction, pairs = 0.0, list[ProbedFeatures]()
     for spec in specs:
         images = sum(CLASSES * DRAWINGS[split] for name, _, split in parts if name == spec.id)
         extraction += images * _seconds_an_image(find_backbone(spec.id)) if images else 0.0
+        rows = {split: each * CLASSES for split, each in DRAWINGS.items()}
         samples = SamplesPerClass.same(DRAWINGS["train"])
-        sizes = (CLASSES, samples, DRAWINGS["train"] * CLASSES, spec.dimension)
-        pairs += [FeaturePair(spec.id, domain, "", "", "", "", *sizes) for domain in imagenet_domains()]
-    jobs = plan("concepts", pairs, form.protocol, form.shots, form.seeds)
+        pairs += [
+            ProbedFeatures(spec.id, domain, rows, CLASSES, spec.dimension, samples=samples)
+            for domain in imagenet_domains()
+        ]
+    jobs = plan(Logistic(form.protocol), pairs, form.shots, form.seeds)
     return extraction / (1 if on_gpu() else workers) + estimate(jobs, pairs, folder, Means(workers))
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
@@ -20,7 +19,7 @@ INVERTED, STEPS = 3, 120
 """Number of drawings to reconstruct, and steps for each, instead of the paper's 3000."""
 
 
-def look_requests() -> list[Request[Any]]:
+def look_requests() -> list[Request]:
     """Where the networks look, and what their features retain."""
     settings = extraction_settings(None, "single", 1, 0, "fail")
     request = AskedImages((), None, DRAWINGS, partial(networks, settings.device))

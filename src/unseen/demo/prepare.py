@@ -8,19 +8,19 @@ from unseen.demo.drawings import demo_levels
 from unseen.demo.form import Form
 from unseen.demo.study import demo_run_data, estimate_demo, extract_missing, missing_features, plan_demo
 from unseen.ontology.levels import Levels
-from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.job import Job
 from unseen.runs.data import RunData
 from unseen.runs.record import LEVELS
 from unseen.studies.features import FEATURES
 from unseen.studies.prepared import prepared_probes
-from unseen.studies.probing import FeaturePair
+from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.study import Prepared, Watch
 from unseen.words import counted, duration
 
 EXTRACTED = "sets of features extracted"
 
 
-def prepare_demo(folder: Path, form: Form, workers: int, watch: Watch) -> Prepared[LogisticJob]:
+def prepare_demo(folder: Path, form: Form, workers: int, watch: Watch) -> Prepared:
     """The demo's own backbones on embedded drawings."""
     features = folder / FEATURES
     left = len(missing_features(features))
@@ -31,9 +31,7 @@ def prepare_demo(folder: Path, form: Form, workers: int, watch: Watch) -> Prepar
     return _prepared(form, *plan_demo(form, features), demo_run_data(form), demo_levels().levels)
 
 
-def prepare_given(
-    backbones: Sequence[str], folder: Path, form: Form, workers: int, watch: Watch
-) -> Prepared[LogisticJob]:
+def prepare_given(backbones: Sequence[str], folder: Path, form: Form, workers: int, watch: Watch) -> Prepared:
     """Backbones trained on ImageNet-1K, given by id, on drawings of concepts they have and have not seen."""
     from unseen.demo.imagenet_levels import imagenet_levels
     from unseen.demo.imagenet_study import (
@@ -62,8 +60,8 @@ def prepare_given(
 
 
 def _prepared(
-    form: Form, jobs: Sequence[LogisticJob], pairs: Sequence[FeaturePair], data: RunData, levels: Levels
-) -> Prepared[LogisticJob]:
+    form: Form, jobs: Sequence[Job], pairs: Sequence[ProbedFeatures], data: RunData, levels: Levels
+) -> Prepared:
     data = replace(data, scored=[pair.scored(form.protocol.name, "given") for pair in pairs])
     return prepared_probes(data, jobs, pairs, write_beside=lambda folder: levels.write(folder / LEVELS), replaces=True)
 

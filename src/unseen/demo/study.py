@@ -17,14 +17,16 @@ from unseen.features.about import StoreAbout
 from unseen.features.readers import read_features
 from unseen.features.store import read_manifest, write_store
 from unseen.images.drawings import seen_concepts
-from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.job import Job
 from unseen.probes.samples import SamplesPerClass
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.executors.processes import each
 from unseen.runs.means import Means
 from unseen.runs.notices import told
 from unseen.runs.setup import Extraction, ProtocolUsed
-from unseen.studies.probing import FeaturePair, estimate, pair_from_features, plan
+from unseen.studies.probed_features import ProbedFeatures, probed_features
+from unseen.studies.probing import estimate, plan
 
 NOT_IMAGENET = "The scores are about drawings and tiny networks: they are not to be set beside those of ImageNet-CoG."
 
@@ -72,23 +74,21 @@ def _extract_one(folder: Path, which: tuple[str, str, str]) -> None:
     write_store(place, batches, wnids, provenance=_provenance(backbone, domain, split))
 
 
-def feature_pairs(folder: Path) -> list[FeaturePair]:
+def feature_pairs(folder: Path) -> list[ProbedFeatures]:
     """The pairs of features of all backbones and domains, read from where `extract_missing` wrote them."""
     pairs = []
     for backbone in BACKBONES:
         for domain in domains():
-            train_place, test_place = (
-                feature_place(folder, backbone.name, domain, split) for split in ("train", "test")
-            )
-            train, test = read_features(train_place), read_features(test_place)
-            pairs.append(pair_from_features(backbone.name, domain, train, test, (train_place, test_place)))
+            places = {split: feature_place(folder, backbone.name, domain, split) for split in ("train", "test")}
+            parts = {split: read_features(place) for split, place in places.items()}
+            pairs.append(probed_features(backbone.name, domain, parts, places))
     return pairs
 
 
-def plan_demo(form: Form, folder: Path) -> tuple[list[LogisticJob], list[FeaturePair]]:
+def plan_demo(form: Form, folder: Path) -> tuple[list[Job], list[ProbedFeatures]]:
     """The jobs of the demo and the features they need."""
     pairs = feature_pairs(folder)
-    return plan("concepts", pairs, form.protocol, form.shots, form.seeds), pairs
+    return plan(Logistic(form.protocol), pairs, form.shots, form.seeds), pairs
 
 
 def estimate_demo(form: Form, folder: Path, workers: int) -> float:
@@ -101,13 +101,18 @@ def estimate_demo(form: Form, folder: Path, workers: int) -> float:
     each_image = (time.perf_counter() - start) / len(batch)
     count = sum(backbone.weights is not None for backbone in BACKBONES) * len(domains()) * CLASSES * 100
     pairs = [
-        FeaturePair(
-            backbone.name, domain, "", "", "", "", CLASSES, SamplesPerClass.same(80), 80 * CLASSES, backbone.dimension
+        ProbedFeatures(
+            backbone.name,
+            domain,
+            {"train": 80 * CLASSES, "test": 20 * CLASSES},
+            CLASSES,
+            backbone.dimension,
+            samples=SamplesPerClass.same(80),
         )
         for backbone in BACKBONES
         for domain in domains()
     ]
-    jobs = plan("concepts", pairs, form.protocol, form.shots, form.seeds)
+    jobs = plan(Logistic(form.protocol), pairs, form.shots, form.seeds)
     # Extraction is timed with all cores at work, so it is not divided among workers like the probes.
     return count * each_image + estimate(jobs, pairs, folder, Means(workers))
 

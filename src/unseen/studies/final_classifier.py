@@ -10,9 +10,9 @@ import numpy as np
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.features import Features
-from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.job import Job
 from unseen.probes.protocol import LogisticProtocol, PrunedProtocol, Setting
-from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
 
 if TYPE_CHECKING:
@@ -46,27 +46,27 @@ def fit_again(result: Result, train: Features) -> DomainClassifier:
 
     from unseen.probes.logistic import final_fit
 
-    job, values = result.job, result.values
-    if not result.is_of(LogisticJob):
+    job, details = result.job, result.details
+    if not result.is_of(Logistic.name):
         raise UserError(f"{result.key}.json is not the result of a logistic regression, so it has no classifier")
-    if train.provenance.get("content_hash") != job["train"]:
+    if train.provenance.get("content_hash") != job["reads"]["train"]:
         raise UserError(
-            f"{result.key}.json is a result on other training features of {job['backbone']} on {job['domain']}; give "
+            f"{result.key}.json is a result on other training features of {job['backbone']} on {job['dataset']}; give "
             "the features of the run"
         )
     there, labels = np.unique(train.y, return_inverse=True)
     y = torch.from_numpy(labels.astype(np.int64))
-    products = getattr(torch, job["products"])
-    setting, pair = Setting(job["shots"], job["seed"]), (values["rate"], values["decay"])
+    products = getattr(torch, job["settings"]["products"])
+    setting, pair = Setting(*result.setting), (details["rate"], details["decay"])
     weights, bias = final_fit(
-        train.X, y, len(there), setting, pair, protocol=_protocol(job["protocol"]), device=default_device(),
+        train.X, y, len(there), setting, pair, protocol=_protocol(job["settings"]["protocol"]), device=default_device(),
         products=products,
     )  # fmt: skip
     names = tuple(train.classes[index] for index in there)
-    return DomainClassifier(job["domain"], names, weights, bias, products)
+    return DomainClassifier(job["dataset"], names, weights, bias, products)
 
 
-def keep_probe(jobs: Sequence[LogisticJob], train: Features, results: Path, file: Path) -> None:
+def keep_probe(jobs: Sequence[Job], train: Features, results: Path, file: Path) -> None:
     """Write the classifier of the first job on all samples to a file for `unseen shifts run`.
 
     Args:
@@ -77,7 +77,7 @@ def keep_probe(jobs: Sequence[LogisticJob], train: Features, results: Path, file
     from unseen.backbones.classifier import write_probe
 
     job = next(job for job in jobs if job.shots is None)
-    result = read_result(results, job_key(job))
+    result = read_result(results, job.key)
     if result is None:
         raise UserError(f"{results}: the result of the probe on all samples is missing; run the same command again")
     found = fit_again(result, train)

@@ -4,65 +4,68 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.probes.probe import FeatureJob
-from unseen.probes.protocol import LogisticProtocol
+from unseen.probes.own import OwnProbe
+from unseen.probes.probe import Probe
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.own_metric import metric_jobs
 from unseen.runs.setup import FeatureKey, ProtocolUsed
 from unseen.runs.shots import seed_count
 from unseen.studies.own_code import NO_CODE, OwnCode
 from unseen.studies.prepared import prepared_probes
-from unseen.studies.probing import UNNAMED, FeaturePair, plan, search_notices, short_shots, skipped_shots
+from unseen.studies.probed_features import UNNAMED, ProbedFeatures
+from unseen.studies.probing import plan, search_notices, short_shots, skipped_shots
 from unseen.studies.study import Prepared
 
 
 def plan_own(
-    pair: FeaturePair,
+    features: ProbedFeatures,
     concepts: Sequence[str],
-    protocol: LogisticProtocol,
+    probe: Probe | OwnProbe,
     shots: Sequence[int | None],
     seeds: int,
     own: OwnCode = NO_CODE,
-) -> Prepared[FeatureJob]:
-    """A run on one pair of features, which replaces the run in its folder.
+) -> Prepared:
+    """A run of a probe on training and test features, which replaces the run in its folder.
 
     Args:
-        own: metrics of the user's own.
+        own: metrics of the user's own, and the probe if it is one.
     """
-    if pair.classes < 2:
+    if features.classes < 2:
         raise UserError("the features are of a single class: a classifier needs at least two")
-    if pair.train == pair.test:
+    if features.hashes["train"] == features.hashes["test"]:
         raise UserError("training and test features are the same; give a test set that was not trained on")
-    said = [
-        *search_notices(protocol, "short-search"),
-        *skipped_shots(shots, [pair]),
-        *short_shots(shots, [pair], protocol),
-    ]
-    fitted: list[FeatureJob] = [*plan("probe", [pair], protocol, shots, range(seed_count(seeds)))]
-    jobs = [*fitted, *metric_jobs(own.metrics, fitted)]
-    data = RunData(
-        title=features_title(pair.backbone, pair.domain),
+    fitted, data = probe.probe if isinstance(probe, OwnProbe) else probe, [features]
+    if own.metrics and not fitted.scored:
+        raise UserError(f"the probe {fitted.name} returns no class scores, which metrics of your own need")
+    jobs = plan(probe, data, shots, range(seed_count(seeds)))
+    backbone, dataset, regression = features.backbone, features.dataset, fitted.regression
+    run = RunData(
+        title=features_title(backbone, dataset),
         scores=(),
-        domains=[Domain(pair.domain, "your data" if pair.domain == UNNAMED else pair.domain, concepts=concepts)],
-        backbones=[Backbone(pair.backbone, UNNAMED)],
-        baseline=pair.backbone,
-        told=said,
-        protocols=[ProtocolUsed.of("logistic", protocol), *own.protocols()],
+        domains=[Domain(dataset, "your data" if dataset == UNNAMED else dataset, concepts=concepts)],
+        backbones=[Backbone(backbone, UNNAMED)],
+        baseline=backbone,
+        told=[
+            *(search_notices(regression, "short-search") if regression else ()),
+            *skipped_shots(shots, data, fitted),
+            *short_shots(shots, data, fitted),
+        ],
+        protocols=[*([] if isinstance(probe, OwnProbe) else [ProtocolUsed.by(fitted)]), *own.protocols()],
         seeds=range(seeds),
         features=[
             FeatureKey(
-                pair.backbone,
-                pair.domain,
-                {"train": pair.train, "test": pair.test},
-                {"train": Path(pair.train_place).name, "test": Path(pair.test_place).name},
+                backbone,
+                dataset,
+                features.hashes,
+                {split: Path(place).name for split, place in features.places.items()},
             )
         ],
-        scored=[pair.scored(protocol.name)],
-        remarks={"features": f"{pair.classes} classes, {pair.dimension} dimensions"},
-        flaws=pair.flaws,
+        scored=[features.scored(fitted.protocol_name, "unknown")],
+        remarks={"features": f"{features.classes} classes, {features.dimension} dimensions"},
+        flaws=features.flaws,
         study="probe",
     )
-    return prepared_probes(data, jobs, [pair], replaces=True)
+    return prepared_probes(run, [*jobs, *metric_jobs(own.metrics, jobs)], data, replaces=True)
 
 
 def features_title(backbone: str, domain: str) -> str:

@@ -2,37 +2,38 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
 
-from unseen.probes.probe import FeatureJob
+from unseen.probes.job import Job
 from unseen.runs.data import RunData
+from unseen.runs.fit_progress import FitProgress
 from unseen.runs.means import Means
-from unseen.studies.probing import FeaturePair, estimate, job_cost, run
+from unseen.studies.probed_features import ProbedFeatures
+from unseen.studies.probing import estimate, job_cost, run
 from unseen.studies.study import Prepared
-
-J = TypeVar("J", bound=FeatureJob)
 
 
 def prepared_probes(
     data: RunData,
-    jobs: Sequence[J],
-    pairs: Sequence[FeaturePair],
+    jobs: Sequence[Job],
+    pairs: Sequence[ProbedFeatures],
     *,
     write_beside: Callable[[Path], None] = lambda folder: None,
     replaces: bool = False,
-) -> Prepared[J]:
+    tell: Callable[[FitProgress], None] | None = None,
+) -> Prepared:
     """The jobs on existing features, with the functions that run them and estimate their time.
 
     Args:
         data: the record of the run, without its scores.
         pairs: the features.
         write_beside, replaces: as in `Prepared`.
+        tell: as in `run`.
     """
 
-    def work(jobs: Sequence[J], results: Path, means: Means) -> Iterator[J]:
-        return run(jobs, pairs, results, means)
+    def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
+        return run(jobs, pairs, results, means, tell)
 
-    def seconds(jobs: Sequence[J], results: Path, means: Means) -> float:
+    def seconds(jobs: Sequence[Job], results: Path, means: Means) -> float:
         return estimate(jobs, pairs, results, means)
 
     return Prepared(data, jobs, work, seconds, write_beside, replaces=replaces, cost=job_cost(pairs))

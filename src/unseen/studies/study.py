@@ -9,21 +9,21 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-from unseen.errors import OtherPartsError
+from unseen.errors import JobsError, OtherPartsError
 from unseen.features.disk import refuse_full_disk
 from unseen.files import check_writable, remove_unfinished
 from unseen.notebook import table_html
+from unseen.probes.job import Job
 from unseen.reading.json_records import plain
 from unseen.runs.data import RunData
 from unseen.runs.execute import even
-from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice
 from unseen.runs.parts import WHOLE, Load, Part, own_jobs, same_features
-from unseen.runs.record import MEASURED, RUN, extend_run, read_record, read_run, with_scores, write_run
+from unseen.runs.record import MEASURED, RUN, extend_run, note_failures, read_record, read_run, with_scores, write_run
 from unseen.runs.results import RESULTS, missing, read_all
 from unseen.runs.scores import result_scores
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from unseen.features.progress import Progress
 
-J = TypeVar("J")
 T = TypeVar("T")
 Cell = str | int | float
 Unit = Literal["bytes", "share"]
@@ -161,7 +160,7 @@ class Silent:
 
 
 @dataclass(frozen=True)
-class Prepared(Generic[J]):
+class Prepared:
     """A study with its features.
 
     Attributes:
@@ -170,9 +169,8 @@ class Prepared(Generic[J]):
         work: takes jobs, the folder of results and the hardware, runs the missing jobs and yields each when it is done.
         seconds: takes the same, and estimates the seconds of the missing jobs.
         write_beside: writes additional files into the folder of the run, which is locked meanwhile.
-        recorded: when the run is written: "planned", before its jobs start; "begun", after the first result, for jobs
-            that may fail because of their settings (a training that diverges), so that the folder is not bound to these
-            settings; "work", by `work` itself, job by job, if a job may fail alone or replaces an earlier one.
+        records_itself: whether `work` writes the run, job by job, since a job replaces an earlier one. Other runs are
+            written after the first result, so that a folder is not bound to settings that give none.
         replaces: whether the run replaces a run in its folder with other features or another protocol, instead of being
             refused; it is added to a run with the same ones.
         cost: relative cost of a job, to divide jobs fairly into parts of a job array.
@@ -180,27 +178,27 @@ class Prepared(Generic[J]):
     """
 
     run: RunData
-    jobs: Sequence[J]
-    work: Callable[[Sequence[J], Path, Means], Iterator[J]]
-    seconds: Callable[[Sequence[J], Path, Means], float]
+    jobs: Sequence[Job]
+    work: Callable[[Sequence[Job], Path, Means], Iterator[Job]]
+    seconds: Callable[[Sequence[Job], Path, Means], float]
     write_beside: Callable[[Path], None] = lambda folder: None
-    recorded: Literal["planned", "begun", "work"] = "planned"
+    records_itself: bool = False
     replaces: bool = False
-    cost: Callable[[J], float] = even
-    shared: Callable[[J], Hashable] = same_features
+    cost: Callable[[Job], float] = even
+    shared: Callable[[Job], Hashable] = same_features
 
 
-class Request(Protocol[J]):
+class Request(Protocol):
     """A request for a study; every study has its own frozen dataclass."""
 
     def plan(self, out: Path, means: Means) -> Plan:
         """Plan the work in a folder; a folder with another run is refused."""
 
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[J]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         """Extract the missing features, or open existing ones."""
 
 
-def plan_study(request: Request[J], out: Path, *, means: Means = ALONE) -> Plan:
+def plan_study(request: Request, out: Path, *, means: Means = ALONE) -> Plan:
     """Plan a study without running anything."""
     check_writable(out)
     return request.plan(out, means)
@@ -210,7 +208,7 @@ def plan_of_run(folder: Path) -> Plan:
     """The finished and missing jobs of a run: one part per backbone, domain and probe, with its finished jobs."""
     data, keys = read_record(folder)
     results = read_all(folder / RESULTS, keys)
-    firsts = (next(result_scores(result), None) for result in results)
+    firsts = (next(result_scores(result, data), None) for result in results)
     done = Counter((score.backbone, score.domain, score.probe) for score in firsts if score)
     parts: list[dict[str, Cell]] = [
         {"backbone": backbone, "domain": domain, "probe": probe, "jobs done": number}
@@ -220,7 +218,7 @@ def plan_of_run(folder: Path) -> Plan:
 
 
 def run_study(
-    request: Request[J],
+    request: Request,
     out: Path,
     *,
     means: Means = ALONE,
@@ -245,7 +243,7 @@ def run_study(
 
 
 def run_prepared(
-    found: Prepared[J],
+    found: Prepared,
     out: Path,
     *,
     means: Means = ALONE,
@@ -253,7 +251,7 @@ def run_prepared(
     plan: Plan | None = None,
     part: Part = WHOLE,
 ) -> RunData:
-    """Write the record of a run, run its missing jobs, and return the run with its scores.
+    """Run the missing jobs of a run, write its record with the first result, and return the run with its scores.
 
     Args:
         plan: the plan of the run, if there is one; its estimate is used if the number of missing jobs is the same.
@@ -263,32 +261,40 @@ def run_prepared(
     remove_unfinished(out)
     jobs = own_jobs(found.jobs, part, found.cost, found.shared)
     left = len(missing(jobs, results))
-    waiting = found.recorded == "begun" and len(missing(found.jobs, results)) == len(found.jobs) > 0
-    if not waiting and found.recorded != "work":
+    waiting = len(missing(found.jobs, results)) == len(found.jobs) > 0
+    if not waiting and not found.records_itself:
         _record(found, out, told)
     if left:
         same = plan is not None and plan.jobs_left == left
         seconds = plan.probing if plan and same else found.seconds(jobs, results, means)
         told.started(left, len(jobs), seconds)
-    for _ in told.track(found.work(jobs, results, means), "jobs done", left):
-        if waiting:
-            _record(found, out, told)
+    failures: JobsError | None = None
+    try:
+        for _ in told.track(found.work(jobs, results, means), "jobs done", left):
+            if waiting and not found.records_itself:
+                _record(found, out, told)
             waiting = False
+    except JobsError as error:
+        failures = error
+    if (out / RUN).is_file():
+        note_failures(out, failures.failures if failures else ())
+    if failures:
+        raise failures
     if part != WHOLE and not (out / RUN).is_file():
         raise OtherPartsError(f"part {part[0]} of {part[1]} has done its share, but the others have no results yet")
     if found.replaces:  # by its own jobs' keys: another may have taken its place meanwhile
-        return with_scores(out, found.run, [job_key(job) for job in found.jobs])
+        return with_scores(out, found.run, [job.key for job in found.jobs])
     return read_run(out)
 
 
-def _record(found: Prepared[J], out: Path, told: Watch) -> None:
+def _record(found: Prepared, out: Path, told: Watch) -> None:
     with folder_lock(out):
         there = (out / RUN).is_file()
         other = found.replaces and there and not _is_same(read_record(out)[0], found.run)
         if other:
             told.tell(f"{out}: replaces a run of other features or another protocol; to keep both, use another folder")
         write = write_run if other else extend_run
-        write(out, found.run, [job_key(job) for job in found.jobs])
+        write(out, found.run, [job.key for job in found.jobs])
         found.write_beside(out)
 
 

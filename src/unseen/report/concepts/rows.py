@@ -88,7 +88,7 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
     for r in compared.to_dict("records"):
         rows.append(
             Row(
-                setting=f"{r['study']}: {r['protocol']}, {r['probe']} probe",
+                setting=f"{r['study']}: {r['protocol']}{', ' if r['protocol'] else ''}{r['probe']} probe",
                 backbone=r["backbone"], category=categories[r["backbone"]], domain=r["domain"],
                 shots=r["shots"], metric=r["metric"], mean=r["mean"], deviation=_known(r["deviation"]),
                 low=_known(r["low"]), high=_known(r["high"]),

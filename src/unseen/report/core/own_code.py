@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from unseen.own_code import SHORT
-from unseen.probes.own import OWN
+from unseen.probes.own import OWN, OWN_METRIC
 from unseen.report.core.model import Cell, Column, Row, Table
-from unseen.runs.data import OWN_METRIC, known_metrics
+from unseen.runs.data import known_metrics
 from unseen.runs.setup import ProtocolUsed
 
 COLUMNS = (

@@ -174,6 +174,7 @@ def shown_part(page: TaskPage) -> TaskPage:
         page,
         backbones=[name for name in page.backbones if name in names],
         scores=[score for score in page.scores if score.published or score.backbone in names],
+        further_scores=[score for score in page.further_scores if score.backbone in names],
         fits=[fit for fit in page.fits if fit.backbone in names],
         tuned=[each for each in page.tuned if each.backbone in names],
         against_imagenet=[

@@ -61,7 +61,8 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
 
     Scores of a linear probe also have its penalty, the end of the grid if the penalty is at one, and whether all fits
     reached their optimum. `low` and `high` are the ends of the 95% interval, empty without one. `limit` is the number
-    of images per class for a run on a part of the data set, empty for all of it.
+    of images per class for a run on a part of the data set, empty for all of it. The setting of a probe that is not in
+    the paper is its name with the metric.
     """
     fits = {(fit.backbone, fit.dataset): fit for fit in page.fits}
     limits = {dataset.name: dataset.limit for dataset in page.datasets}
@@ -73,6 +74,9 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
         fit = fits.get((score.backbone, score.domain)) if row["setting"] in {LINEAR, ECE, SCALED_ECE} else None
         rested = {"penalty": fit.penalty, "edge": fit.edge, "converged": not fit.stopped} if fit else NO_FIT
         rows.append({**row, **rested, "limit": limits.get(score.domain)})
+    for score in page.further_scores:
+        setting = {"setting": f"{task_setting(score)}-{score.metric}"}
+        rows.append({**score_row(score), **setting, **NO_FIT, "limit": limits.get(score.domain)})
     return rows
 
 

@@ -156,7 +156,7 @@ def own_task_scores(runs: Sequence[Run]) -> list[Score]:
     """The scores of runs for the measures, with the means of calibration errors over the paper's ten data sets."""
     if not runs:
         return []
-    from unseen.studies.tasks.comparisons import data_names, refuse_changed_data, task_verdicts
+    from unseen.studies.tasks.comparisons import data_names, is_further, refuse_changed_data, task_verdicts
     from unseen.studies.tasks.dense_page import dense_scores
     from unseen.studies.tasks.results import task_scores
 
@@ -165,7 +165,8 @@ def own_task_scores(runs: Sequence[Run]) -> list[Score]:
     found: dict[tuple[str, str, str], tuple[Score, Run]] = {}
     for run in runs:
         names = data_names(task_verdicts(run.data, run.results))
-        own = [*task_scores(run.results, names), *dense_scores(run.data, run.results)]
+        in_paper = [result for result in run.results if not is_further(result)]
+        own = [*task_scores(in_paper, run.data, names), *dense_scores(run.data, run.results)]
         for score in filter(has_measure, own):
             before, other = found.setdefault((score.backbone, score.domain, task_setting(score)), (score, run))
             if not isclose(before.value, score.value, rel_tol=0, abs_tol=ALIKE):
@@ -179,23 +180,22 @@ def own_task_scores(runs: Sequence[Run]) -> list[Score]:
 
 
 def _refuse_other_protocols(runs: Sequence[Run]) -> None:
-    from unseen.probes.by_name.linear import ManyShotJob
+    from unseen.probes.by_name.linear import Linear
 
-    protocols = {
-        str(result.job["protocol"]["name"]): run for run in runs for result in run.results if result.is_of(ManyShotJob)
-    }
+    protocols = {result.protocol: run for run in runs for result in run.results if result.is_of(Linear.name)}
     if len(protocols) > 1:
         raise UserError(f"these task runs follow different protocols ({', '.join(protocols)}); report them separately")
 
 
 def short_finetunings(runs: Sequence[Run]) -> list[str]:
     """A sentence about each shortened search behind the fine-tuned scores of runs."""
-    from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices
+    from unseen.probes.by_name.fine_tuned import FineTuned
+    from unseen.probes.finetuning.jobs import short_notices
 
     return [
         f"{run.name}: {sentence}"
         for run in runs
-        for sentence in short_notices(result.job for result in run.results if result.is_of(FinetuneTaskJob))
+        for sentence in short_notices(result.job for result in run.results if result.is_of(FineTuned.name))
     ]
 
 

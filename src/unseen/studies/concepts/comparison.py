@@ -11,7 +11,7 @@ import pandas as pd
 from unseen.errors import UserError, did_you_mean
 from unseen.images.domains import SEEN
 from unseen.metrics.comparisons import PairedDifference, holm, paired_counts, paired_difference
-from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.by_name.logistic import Logistic
 from unseen.runs.data import ConceptHits, RunData
 from unseen.runs.kept_labels import labelled
 from unseen.runs.record import read_results, read_run
@@ -211,9 +211,9 @@ class _Found:
     def setup(self) -> Setup:
         """Everything that determines its backbone, and the training and test images of its domain."""
         whole, job = self.run.setup, self.result.job
-        images = [each for each in whole.images if each.domain == job["domain"]]
+        images = [each for each in whole.images if each.domain == job["dataset"]]
         own = {name: each for name, each in whole.extractions.items() if name == job["backbone"]}
-        pooled = any(each.pool for each in images) or (not images and job["domain"] != SEEN)
+        pooled = any(each.pool for each in images) or (not images and job["dataset"] != SEEN)
         return Setup(
             levels=whole.levels if pooled else None,
             splits=whole.splits if pooled else None,
@@ -240,9 +240,10 @@ def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]
             )
         for result in read_results(folder):
             job = result.job
-            if not result.is_of(LogisticJob) or job["shots"] != shots or "correct" not in result.values:
+            number, seed = result.setting
+            if not result.is_of(Logistic.name) or number != shots or "correct" not in result.details:
                 continue
-            name, domain, seed = job["backbone"], job["domain"], job["seed"]
+            name, domain = job["backbone"], job["dataset"]
             own = _Found(folder, result, run)
             first = found.setdefault((name, domain), {}).setdefault(seed, own)
             if name in wanted and first.result.key != result.key:
@@ -297,7 +298,7 @@ def _whose(found: _Found) -> tuple[Path, str]:
 
 def _refuse_other_protocols(results: Sequence[_Of]) -> None:
     """Refuse results of different protocols."""
-    protocols = [found.result.job["protocol"] for of in results for found in of.values()]
+    protocols = [found.result.job["settings"]["protocol"] for of in results for found in of.values()]
     if any(protocol != protocols[0] for protocol in protocols):
         names = ", ".join(sorted({protocol["name"] for protocol in protocols}))
         raise UserError(f"these results follow different protocols ({names}); compare runs of the same one")

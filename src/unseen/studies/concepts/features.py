@@ -25,7 +25,7 @@ from unseen.images.releases import WNID
 from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.means import ALONE, Means
 from unseen.studies.features import about_finished
-from unseen.studies.probing import FeaturePair, pair_from_features
+from unseen.studies.probed_features import ProbedFeatures, probed_features
 
 SIDES = ("train", "test")
 VALIDATION = "val"
@@ -123,7 +123,7 @@ def feature_pairs(
     places: Mapping[str, tuple[Place, Place]],
     concepts: Mapping[str, Collection[str]],
     tell: Tell | None = None,
-) -> list[FeaturePair]:
+) -> list[ProbedFeatures]:
     """The features of a backbone as pairs for planning; features that do not match are refused.
 
     Args:
@@ -132,7 +132,7 @@ def feature_pairs(
         tell: as in `read_features`.
     """
     check_alike(place for sides in places.values() for place in sides)
-    pairs: list[FeaturePair] = []
+    pairs: list[ProbedFeatures] = []
     for domain, (train, test) in places.items():
         read = [read_for_planning(side.path, tell) for side in (train, test)]
         sides = align(read[0], read[1], f"{train.path} and {test.path}")
@@ -141,11 +141,12 @@ def feature_pairs(
             raise UserError(
                 f"{train.path}: {domain} has a single class ({sides[0].classes[0]}); a classifier needs two"
             )
-        pair = pair_from_features(backbone, domain, *sides, (train.path, test.path))
+        paths = {"train": train.path, "test": test.path}
+        pair = probed_features(backbone, domain, dict(zip(SIDES, sides, strict=True)), paths)
         if pairs and pair.dimension != pairs[0].dimension:
-            lengths = f"{pair.dimension} dimensions, those of {pairs[0].domain} {pairs[0].dimension}"
+            lengths = f"{pair.dimension} dimensions, those of {pairs[0].dataset} {pairs[0].dimension}"
             raise UserError(f"{train.path}: features of {lengths}; they are of different backbones")
-        if pair.train == pair.test:
+        if pair.hashes["train"] == pair.hashes["test"]:
             raise UserError(f"{train.path} and {test.path}: the same features; give test features of other images")
         pairs.append(pair)
     return pairs

@@ -23,12 +23,13 @@ from unseen.features.fingerprint import names_and_pixels
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
+from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.finetuning.images import TESTED
-from unseen.probes.finetuning.jobs import FinetuneJob
+from unseen.probes.finetuning.jobs import protocol_of_training, reference_job
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.streamed import StreamedImages
+from unseen.probes.job import Fit, Job, digest_of, fits_kept
 from unseen.runs.executors.here import run_here
-from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
 from unseen.runs.score import Score
 from unseen.runs.tables import score_table, summarise
@@ -46,27 +47,18 @@ def reference_protocol(images: int, *, epochs: int = 30, batch: int = 256, rate:
     return FinetuneProtocol("cog-v2-finetune", ceil(images * epochs / batch), batch, rate, decay=1e-4)
 
 
-def plan_reference(
-    study: str,
-    backbone: Backbone,
-    domain: str,
-    images: str,
-    protocol: FinetuneProtocol,
-    *,
-    seed: int = 0,
-) -> FinetuneJob:
+def plan_reference(backbone: Backbone, domain: str, images: str, protocol: FinetuneProtocol, *, seed: int = 0) -> Job:
     """The job that fine-tunes a backbone on the "train" images of a manifest and scores it on the "test" images.
 
     Args:
         images: `names_and_pixels` of these images.
     """
-    spec = backbone.spec
     arithmetic = "float16" if on_gpu() else "float32"
-    return FinetuneJob(study, protocol, backbone.label, spec, domain, images, seed, arithmetic)
+    return reference_job(backbone.label, backbone.spec, domain, images, protocol, arithmetic, seed)
 
 
 def run_reference(
-    job: FinetuneJob,
+    job: Job,
     backbone: Backbone,
     source: ImageSource,
     manifest: Manifest,
@@ -83,19 +75,20 @@ def run_reference(
         folder: folder of results; the checkpoint, twice the size of the network, is beside it until the job is done.
         workers: processes that decode images.
     """
-    if names_and_pixels(source, manifest, SIDES) != job.images or backbone.spec != job.spec:
-        raise UserError(f"{job.backbone} on {job.domain}: changed since this fine-tuning was planned; run it again")
-    checkpoint = folder.parent / "checkpoints" / f"{job_key(job)}.pt"
+    there = {"spec": digest_of(backbone.spec), "images": names_and_pixels(source, manifest, SIDES)}
+    if there != job.reads:
+        raise UserError(f"{job.backbone} on {job.dataset}: changed since this fine-tuning was planned; run it again")
+    checkpoint = folder.parent / "checkpoints" / f"{job.key}.pt"
 
-    def work(_: FinetuneJob) -> dict[str, Any]:
+    def work(_: Job) -> dict[str, Any]:
         return _fine_tuned(job, backbone, _Images.of(source, manifest, workers), checkpoint, every, watch)
 
     for _ in run_here([job], folder, work):
         checkpoint.unlink(missing_ok=True)
-    result = read_result(folder, job_key(job))
+    result = read_result(folder, job.key)
     if result is None:
         raise UserError(
-            f"{folder}: the result of {job.backbone} on {job.domain} was removed while it was written; run it again"
+            f"{folder}: the result of {job.backbone} on {job.dataset} was removed while it was written; run it again"
         )
     return result
 
@@ -115,41 +108,37 @@ def relative_to_finetuned(scores: Iterable[Score], finetuned: Iterable[Score]) -
 
 
 def _fine_tuned(
-    job: FinetuneJob, backbone: Backbone, images: "_Images", checkpoint: Path, every: int, watch: Callable[[int], None]
+    job: Job, backbone: Backbone, images: "_Images", checkpoint: Path, every: int, watch: Callable[[int], None]
 ) -> dict[str, Any]:
     import torch
 
     from unseen.metrics.accuracy import top_k_accuracy
     from unseen.probes.finetuning.train import finetune, predict, with_head
 
-    device = default_device()
+    device, protocol = default_device(), protocol_of_training(job)
     model = with_head(backbone.module, backbone.spec.dimension, len(images.classes), seed=job.seed)
     transform = backbone.spec.transform
     done = finetune(
         model,
-        lambda start: images.training(start, transform, job.protocol, job.seed, device),
-        job.protocol,
+        lambda start: images.training(start, transform, protocol, job.seed, device),
+        protocol,
         device=device,
         seed=job.seed,
         every=every,
         checkpoint=checkpoint,
-        identity=job_key(job),
+        identity=job.key,
         watch=watch,
     )
     scores = predict(model, images.testing(transform, device), device=device) if done.finished else None
     if scores is None or not bool(scores.isfinite().all()):
         checkpoint.unlink(missing_ok=True)  # training from it would diverge again
         raise UserError(
-            f"{job.backbone} on {job.domain}: fine-tuning diverged at rate {job.protocol.rate:g}; use a smaller --rate"
+            f"{job.backbone} on {job.dataset}: fine-tuning diverged at rate {protocol.rate:g}; use a smaller --rate"
         )
     y = torch.from_numpy(images.test_y)
-    return {
-        "top1": float(top_k_accuracy(scores, y)),
-        "top5": float(top_k_accuracy(scores, y, 5)),
-        "losses": list(done.losses),
-        "skipped": done.skipped,
-        "device": device.type,
-    }
+    values = [(f"top{k}", float(top_k_accuracy(scores, y, k))) for k in (1, 5)]
+    details = {"losses": list(done.losses), "skipped": done.skipped}
+    return fits_kept([Fit(FineTuned.name, None, job.seed, values, details)]) | {"device": device.type}
 
 
 @dataclass(frozen=True, eq=False)

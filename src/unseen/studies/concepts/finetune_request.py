@@ -22,7 +22,8 @@ from unseen.images.open_dataset import OpenDataset
 from unseen.images.source import ImageSource
 from unseen.ontology.levels_hash import levels_hash
 from unseen.own_code import runs_code
-from unseen.probes.finetuning.jobs import FinetuneJob
+from unseen.probes.finetuning.jobs import protocol_of_training
+from unseen.probes.job import Job
 from unseen.runs.data import RunData
 from unseen.runs.execute import alone, even
 from unseen.runs.executors import spread_or
@@ -39,7 +40,6 @@ from unseen.studies.concepts.chosen import ChosenLevels, Names, choose_levels, c
 from unseen.studies.concepts.features import SIDES, stores_in
 from unseen.studies.concepts.finetune import plan_reference, reference_protocol, run_reference
 from unseen.studies.concepts.images import ImagePlaces, open_domains
-from unseen.studies.concepts.study import STUDY
 from unseen.studies.features import FEATURES
 from unseen.studies.finetuning import Steps, training_seconds
 from unseen.studies.study import Plan, Prepared, Silent, Watch
@@ -49,7 +49,7 @@ from unseen.studies.study import Plan, Prepared, Silent, Watch
 class Training:
     """A fine-tuning job and its images; `backbone` is not changed."""
 
-    job: FinetuneJob
+    job: Job
     backbone: Backbone
     source: ImageSource
     manifest: Manifest
@@ -71,11 +71,11 @@ class Trains:
     workers: int
     watch: Watch
 
-    def __call__(self, jobs: Sequence[FinetuneJob], /) -> Iterator[FinetuneJob]:
+    def __call__(self, jobs: Sequence[Job], /) -> Iterator[Job]:
         for job in jobs:
-            found, (source, manifest) = self.backbones[job.backbone].loaded("cpu"), self.images[job.domain]
+            found, (source, manifest) = self.backbones[job.backbone].loaded("cpu"), self.images[job.dataset]
             backbone = replace(found, module=deepcopy(found.module))
-            shown = self.watch.stepping(f"{job.domain}, {job.backbone}", job.protocol.steps)
+            shown = self.watch.stepping(f"{job.dataset}, {job.backbone}", protocol_of_training(job).steps)
             run_reference(job, backbone, source, manifest, self.folder, workers=self.workers, watch=shown)
             yield job
 
@@ -94,7 +94,7 @@ class FinetuneRequest:
     setup: Setup
 
     @property
-    def jobs(self) -> list[FinetuneJob]:
+    def jobs(self) -> list[Job]:
         return [training.job for training in self.trainings]
 
     def plan(self, out: Path, means: Means) -> Plan:
@@ -103,11 +103,11 @@ class FinetuneRequest:
         left = missing(self.jobs, out / RESULTS)
         parts = [
             {
-                "domain": each.job.domain,
+                "domain": each.job.dataset,
                 "backbone": each.job.backbone,
                 "seed": each.job.seed,
                 **{f"{split} images": sum(part == split for part in each.manifest.splits) for split in SIDES},
-                "steps": each.job.protocol.steps,
+                "steps": protocol_of_training(each.job).steps,
                 "state": "to do" if each.job in left else "done",
             }
             for each in self.trainings
@@ -121,11 +121,11 @@ class FinetuneRequest:
             loads=loads(self.jobs, left),
         )
 
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[FinetuneJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         """The trainings as jobs of the run; nothing is extracted."""
 
-        def work(jobs: Sequence[FinetuneJob], results: Path, means: Means) -> Iterator[FinetuneJob]:
-            images = {each.job.domain: (each.source, each.manifest) for each in self.trainings}
+        def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
+            images = {each.job.dataset: (each.source, each.manifest) for each in self.trainings}
             backbones = sent_backbones(each.backbone for each in self.trainings)
             trains = Trains(images, backbones, results, decoders_each(means), watch)
             left = missing(jobs, results)
@@ -139,13 +139,13 @@ class FinetuneRequest:
                 for each in self.run.backbones
             ],
         )
-        return Prepared(run, self.jobs, work, self.seconds, recorded="begun")
+        return Prepared(run, self.jobs, work, self.seconds)
 
-    def seconds(self, jobs: Sequence[FinetuneJob], results: Path, means: Means) -> float:
+    def seconds(self, jobs: Sequence[Job], results: Path, means: Means) -> float:
         """Estimated seconds of the missing trainings."""
         left = missing(jobs, results)
         steps = (
-            Steps(each.backbone, each.job.protocol.batch, each.job.protocol.steps)
+            Steps(each.backbone, protocol_of_training(each.job).batch, protocol_of_training(each.job).steps)
             for each in self.trainings
             if each.job in left
         )
@@ -190,7 +190,7 @@ def finetune_request(
     job = trainings[0].job
     settings: dict[str, Setting] = {"epochs": epochs, "batch": batch, "rate": rate, "arithmetic": job.arithmetic}
     setup = Setup(
-        protocols=[ProtocolUsed("fine-tuned", job.protocol.name, settings)],
+        protocols=[ProtocolUsed("fine-tuned", protocol_of_training(job).name, settings)],
         finetunings={each.label: BackboneAbout.of(each.spec) for each in loaded},
     )
     return FinetuneRequest(data, trainings, setup)
@@ -275,7 +275,7 @@ def _trainings(
     images = names_and_pixels(source, manifest, SIDES)
     protocol = reference_protocol(domain.rows["train"], epochs=epochs, batch=batch, rate=rate)
     return [
-        Training(plan_reference(STUDY, each, domain.name, images, protocol, seed=seed), each, source, manifest)
+        Training(plan_reference(each, domain.name, images, protocol, seed=seed), each, source, manifest)
         for each in backbones
         for seed in seeds
     ]

@@ -10,7 +10,7 @@ from unseen.features.readers import read_features
 from unseen.images.source import ImageSource
 from unseen.ontology.levels import spoken
 from unseen.ontology.wordnet import wordnet
-from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.by_name.logistic import Logistic
 from unseen.runs.data import RunData
 from unseen.runs.flaws import flaw_sentences
 from unseen.runs.record import read_results, read_run
@@ -96,10 +96,9 @@ def _backbone(data: RunData, asked: str | None, run: Path) -> str:
 def _results(run: Path, data: RunData, backbone: str, domains: Names, seed: int) -> dict[str, Result]:
     """The regression on all samples with a seed, by domain, in order."""
     found = {
-        result.job["domain"]: result
+        result.job["dataset"]: result
         for result in read_results(run)
-        if result.is_of(LogisticJob)
-        and (result.job["backbone"], result.job["shots"], result.job["seed"]) == (backbone, None, seed)
+        if result.is_of(Logistic.name) and (result.job["backbone"], *result.setting) == (backbone, None, seed)
     }
     known = [domain.name for domain in data.domains if domain.name in found]
     chosen = chosen_domains(domains, known) if known else ()

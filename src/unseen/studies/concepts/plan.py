@@ -24,7 +24,7 @@ from unseen.runs.parts import WHOLE
 from unseen.studies.concepts.features import SIDES
 from unseen.studies.concepts.variants import PLAIN
 from unseen.studies.own_code import NO_CODE, OwnCode
-from unseen.studies.probing import FeaturePair
+from unseen.studies.probed_features import ProbedFeatures
 
 
 @dataclass(frozen=True)
@@ -121,22 +121,17 @@ def missing_bytes(
     )
 
 
-def expected_pairs(domains: Sequence[OpenDataset], backbones: Sequence[Backbone]) -> list[FeaturePair]:
+def expected_pairs(domains: Sequence[OpenDataset], backbones: Sequence[Backbone]) -> list[ProbedFeatures]:
     """Missing features as pairs for planning."""
     counts = {domain.name: _images_by_class(domain) for domain in domains}
     return [
-        FeaturePair(
+        ProbedFeatures(
             backbone.label,
             domain.name,
-            "",
-            "",
-            "",
-            "",
+            domain.rows,
             len(domain.classes),
-            counts[domain.name].samples,
-            domain.rows["train"],
             backbone.spec.dimension,
-            domain.rows["test"],
+            samples=counts[domain.name].samples,
             counts=counts[domain.name],
         )
         for backbone in backbones
@@ -153,7 +148,7 @@ def _images_by_class(domain: OpenDataset) -> ClassCounts:
 
 
 def probing_memory(
-    pairs: Sequence[FeaturePair],
+    pairs: Sequence[ProbedFeatures],
     protocol: LogisticProtocol,
     *,
     extended: Collection[str] = (),
@@ -162,4 +157,4 @@ def probing_memory(
     """Bytes of memory for probing the largest pair with the most demanding probe."""
     probes = [all_probes()[name].in_study(protocol) for name in (Logistic.name, *extended)]
     probes += [each.probe for each in own]
-    return max(probe.memory(pair.size, gpu=on_gpu()) for pair in pairs for probe in probes)
+    return max(probe.memory(pair.size(probe), gpu=on_gpu()) for pair in pairs for probe in probes)

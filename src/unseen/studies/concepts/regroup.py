@@ -21,11 +21,11 @@ from unseen.errors import UserError, option
 from unseen.features.store import MANIFEST, write_store
 from unseen.images.domains import SEEN
 from unseen.images.splits import draw_place
-from unseen.probes.samples import ClassCounts, SamplesPerClass
+from unseen.probes.samples import ClassCounts
 from unseen.studies.concepts.features import SIDES, Place, feature_pairs
 from unseen.studies.concepts.named_features import NamedFeatures, named_features
 from unseen.studies.features import read_about
-from unseen.studies.probing import FeaturePair
+from unseen.studies.probed_features import ProbedFeatures
 
 BLOCK = 16_384
 
@@ -150,7 +150,7 @@ def regrouped_pairs(
     *,
     most: int | None = None,
     seen: str = SEEN,
-) -> list[FeaturePair]:
+) -> list[ProbedFeatures]:
     """The pairs that `regroup` would give for the same arguments, for planning.
 
     Features that exist have their hashes, so that jobs on them are known to be done.
@@ -161,10 +161,10 @@ def regrouped_pairs(
         if there[0] and there[1]:
             pairs += feature_pairs(backbone, {domain: (there[0], there[1])}, levels)
         else:
-            dimension, each = train.sources[0].features.dimension, train.counts
-            size = (len(each), SamplesPerClass.of(each), sum(each), dimension, sum(test.counts))
-            known = ClassCounts(tuple(each), tuple(test.counts))
-            pairs.append(FeaturePair(backbone, domain, "", "", "", "", *size, counts=known))
+            counts = ClassCounts(tuple(train.counts), tuple(test.counts))
+            rows = {"train": sum(counts.train), "test": sum(counts.test)}
+            size = (rows, len(counts.train), train.sources[0].features.dimension)
+            pairs.append(ProbedFeatures(backbone, domain, *size, samples=counts.samples, counts=counts))
     return pairs
 
 

@@ -9,7 +9,6 @@ from unseen.errors import UserError, argument, names_of, option
 from unseen.features.settings import Settings
 from unseen.images.splits import COG, Splits
 from unseen.papers.comparability import Draw
-from unseen.probes.probe import FeatureJob
 from unseen.runs.means import Means
 from unseen.runs.notices import told
 from unseen.runs.record import LEVELS
@@ -43,7 +42,7 @@ class ConceptRequest:
         """Plan the work in a folder; a folder with another run is refused."""
         return self.source.plan(self.asked, out, means)
 
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[FeatureJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         """Prepare the study, and extract missing features."""
         found = self.source.features(self.asked, out, watch, means)
         planned = study_run(

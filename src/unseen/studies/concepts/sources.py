@@ -15,6 +15,7 @@ from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.images.open_dataset import OpenDataset
 from unseen.images.splits import COG
+from unseen.probes.by_name.logistic import Logistic
 from unseen.runs.extraction import refuse_unfinished
 from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice
@@ -25,10 +26,11 @@ from unseen.runs.setup import ImagesUsed, SplitsUsed
 from unseen.studies.concepts.features import Place, Places, extract_domains, feature_pairs, find_features
 from unseen.studies.concepts.plan import Asked, expected_pairs, extraction_costs, probing_memory
 from unseen.studies.concepts.regroup import regroup, regrouped_pairs
-from unseen.studies.concepts.study import STUDY, image_notices, images_used, study_jobs, study_run, study_setup
+from unseen.studies.concepts.study import image_notices, images_used, study_jobs, study_run, study_setup
 from unseen.studies.concepts.variants import PLAIN, split_rule
 from unseen.studies.features import FEATURES, damaged_images, read_about
-from unseen.studies.probing import FeaturePair, episode_notices, estimate, job_cost, plan, skipped_shots
+from unseen.studies.probed_features import ProbedFeatures
+from unseen.studies.probing import episode_notices, estimate, job_cost, plan, skipped_shots
 from unseen.studies.study import Cell, Plan, Silent, Unit, Watch
 from unseen.words import counted
 
@@ -44,7 +46,7 @@ class Found:
     """
 
     places: Places
-    pairs: Sequence[FeaturePair]
+    pairs: Sequence[ProbedFeatures]
     images: Sequence[ImagesUsed] = ()
     splits: SplitsUsed | None = None
     notices: Sequence[Notice] = ()
@@ -185,7 +187,7 @@ class ImageFeatures:
         return Found(places, all_pairs(places, asked), images, self.splits, notices)
 
 
-def all_pairs(places: Places, asked: Asked, tell: Tell | None = None) -> list[FeaturePair]:
+def all_pairs(places: Places, asked: Asked, tell: Tell | None = None) -> list[ProbedFeatures]:
     """Features of all backbones and domains as pairs for planning; features that do not match are refused."""
     return [pair for name, domains in places.items() for pair in feature_pairs(name, domains, asked.concepts, tell)]
 
@@ -195,14 +197,14 @@ def _most(asked: Asked) -> int | None:
     return None if asked.variant == PLAIN else split_rule(asked.variant).max_train
 
 
-def _parts(pairs: Sequence[FeaturePair]) -> list[dict[str, Cell]]:
+def _parts(pairs: Sequence[ProbedFeatures]) -> list[dict[str, Cell]]:
     return [
         {
             "backbone": pair.backbone,
-            "domain": pair.domain,
+            "domain": pair.dataset,
             "concepts": pair.classes,
-            "training images": pair.rows,
-            "test images": pair.test_rows,
+            "training images": pair.rows["train"],
+            "test images": pair.rows["test"],
             "dimensions": pair.dimension,
         }
         for pair in pairs
@@ -211,7 +213,7 @@ def _parts(pairs: Sequence[FeaturePair]) -> list[dict[str, Cell]]:
 
 def _plan(
     asked: Asked,
-    pairs: Sequence[FeaturePair],
+    pairs: Sequence[ProbedFeatures],
     parts: Sequence[Mapping[str, Cell]],
     out: Path,
     means: Means,
@@ -240,7 +242,7 @@ def _plan(
     )
 
 
-def jobs_text(asked: Asked, pairs: Sequence[FeaturePair]) -> str:
+def jobs_text(asked: Asked, pairs: Sequence[ProbedFeatures]) -> str:
     """The number of jobs and how it is composed."""
     backbones = len({pair.backbone for pair in pairs})
     number = backbones * len(asked.domains) * len(asked.shots) * asked.seeds
@@ -248,7 +250,7 @@ def jobs_text(asked: Asked, pairs: Sequence[FeaturePair]) -> str:
     words = ("backbone", "domain", "setting of shots", "seed")
     factors = [counted(count, word) for count, word in zip(numbers, words, strict=True)]
     text = f"{' × '.join(factors)} = {counted(number, 'regression')}"
-    fitted = len(plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds)))
+    fitted = len(plan(Logistic(asked.protocol), pairs, asked.shots, range(asked.seeds)))
     if fitted < number:
         text += f", of which {number - fitted:,} {'is' if number - fitted == 1 else 'are'} skipped"
     more = len(study_jobs(asked, pairs)) - fitted

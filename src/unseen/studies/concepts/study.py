@@ -4,7 +4,7 @@ This module has its jobs and the record of its run.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import Draw, ScoredData
 from unseen.papers.leaderboard import other_size
 from unseen.probes.by_name.linear import Linear
-from unseen.probes.own import OwnProbe
-from unseen.probes.probe import FeatureJob
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.job import Job
 from unseen.runs.cautions import Caution, caution
 from unseen.runs.data import Backbone as ReportBackbone
 from unseen.runs.data import Domain, RunData, Study
@@ -49,8 +49,8 @@ from unseen.runs.setup import (
 from unseen.studies.concepts.features import SIDES, Place, Places
 from unseen.studies.concepts.plan import Asked
 from unseen.studies.concepts.variants import DRAWS, split_rule
+from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.probing import (
-    FeaturePair,
     episode_notices,
     plan,
     plan_extended,
@@ -74,22 +74,19 @@ def as_published(backbone: Backbone) -> Backbone:
     return replace(backbone, spec=replace(backbone.spec, transform=changed))
 
 
-def study_jobs(asked: Asked, pairs: Sequence[FeaturePair]) -> list[FeatureJob]:
+def study_jobs(asked: Asked, pairs: Sequence[ProbedFeatures]) -> list[Job]:
     """All jobs of a study."""
-    jobs: list[FeatureJob] = [*plan(STUDY, pairs, asked.protocol, asked.shots, range(asked.seeds))]
-    further = plan_extended(STUDY, pairs, seeds=range(asked.seeds), protocol=asked.protocol, kinds=asked.extended)
-    own = [job for pair in pairs for each in asked.own.probes for job in _own_jobs(each, pair, asked)]
+    seeds = range(asked.seeds)
+    jobs = plan(Logistic(asked.protocol), pairs, asked.shots, seeds)
+    further = plan_extended(pairs, seeds=seeds, protocol=asked.protocol, kinds=asked.extended)
+    own = [job for pair in pairs for each in asked.own.probes for job in each.jobs(pair, seeds)]
     fitted = [*jobs, *further, *own]
     return [*fitted, *metric_jobs(asked.own.metrics, fitted)]
 
 
-def _own_jobs(own: OwnProbe, pair: FeaturePair, asked: Asked) -> Iterator[FeatureJob]:
-    return own.jobs(pair.part(STUDY, asked.protocol), range(asked.seeds))
-
-
 def study_run(
     asked: Asked,
-    pairs: Sequence[FeaturePair],
+    pairs: Sequence[ProbedFeatures],
     places: Places,
     *,
     images: Sequence[ImagesUsed] = (),
@@ -119,16 +116,16 @@ def study_run(
         images=images,
         seeds=range(asked.seeds),
         published=asked.published,
-        features=[_feature_key(pair, places[pair.backbone][pair.domain]) for pair in pairs],
-        scored=[_scored(asked, pair, places[pair.backbone][pair.domain]) for pair in pairs],
+        features=[_feature_key(pair, places[pair.backbone][pair.dataset]) for pair in pairs],
+        scored=[_scored(asked, pair, places[pair.backbone][pair.dataset]) for pair in pairs],
         flaws=[flaw for pair in pairs for flaw in pair.flaws],
         study=STUDY,
     )
 
 
-def _scored(asked: Asked, pair: FeaturePair, sides: tuple[Place, Place]) -> ScoredData:
+def _scored(asked: Asked, pair: ProbedFeatures, sides: tuple[Place, Place]) -> ScoredData:
     """The numbers of classes and images behind the scores on a domain."""
-    return pair.scored(asked.protocol.name, _draw(asked, pair.domain, sides), asked.variant)
+    return pair.scored(asked.protocol.name, _draw(asked, pair.dataset, sides), asked.variant)
 
 
 def _draw(asked: Asked, domain: str, sides: tuple[Place, Place]) -> Draw:
@@ -222,12 +219,12 @@ def image_notices(images: Sequence[ImagesUsed]) -> list[Notice]:
     return [notice("blurred-faces")] if any(each.blurred for each in images) else []
 
 
-def _notices(asked: Asked, pairs: Sequence[FeaturePair]) -> list[Notice]:
+def _notices(asked: Asked, pairs: Sequence[ProbedFeatures]) -> list[Notice]:
     own = [each for probe in asked.own.probes for each in skipped_shots(probe.probe.default_shots, pairs)]
     return [
         *search_notices(asked.protocol, "short-protocol"),
         *skipped_shots(asked.shots, pairs),
-        *short_shots(asked.shots, pairs, asked.protocol),
+        *short_shots(asked.shots, pairs, Logistic(asked.protocol)),
         *episode_notices(pairs, asked.extended),
         *own,
     ]
@@ -316,7 +313,7 @@ def _transform_cautions(transform: Transform) -> list[Caution]:
     return cautions
 
 
-def _feature_key(pair: FeaturePair, sides: tuple[Place, Place]) -> FeatureKey:
-    hashes = zip(SIDES, sides, (pair.train, pair.test), strict=True)
+def _feature_key(pair: ProbedFeatures, sides: tuple[Place, Place]) -> FeatureKey:
+    hashes = zip(SIDES, sides, [pair.hashes[side] for side in SIDES], strict=True)
     keys = {split: (place.known.key or content)[:SHORT] for split, place, content in hashes}
-    return FeatureKey(pair.backbone, pair.domain, keys)
+    return FeatureKey(pair.backbone, pair.dataset, keys)

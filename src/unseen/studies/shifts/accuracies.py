@@ -84,6 +84,12 @@ def has_row(folder: Path, model: str, classifier: str) -> bool:
     return row is not None and row["classifier"] == classifier != ""
 
 
+def facts_of(result: "Result") -> Facts:
+    """The images and the classes of the column of a result."""
+    details = result.details
+    return Facts(details["test_set"], details["tested"], details["classes"], result.job["reads"]["classes"])
+
+
 def add_results(folder: Path, run: "RunData", results: "Sequence[Result]") -> dict[str, tuple[str, ...]]:
     """Add the accuracies of results to the tables of a folder.
 
@@ -96,11 +102,11 @@ def add_results(folder: Path, run: "RunData", results: "Sequence[Result]") -> di
     models, columns = [each.name for each in run.backbones], [each.name for each in run.domains]
     facts, cells = dict[str, Facts](), dict[tuple[str, str], dict[str, float]]()
     for result in sorted(results, key=lambda result: models.index(result.job["backbone"])):
-        job, values = result.job, result.values
+        job = result.job
         with reading_result(result):
-            facts[job["domain"]] = Facts(job["test_set"], values["images"], values["classes"], job["classes"])
-            row = cells.setdefault((job["backbone"], job["classifier"]), {})
-            row[job["domain"]] = values["correct"] / values["images"]
+            facts[job["dataset"]] = facts_of(result)
+            row = cells.setdefault((job["backbone"], job["reads"]["classifier"]), {})
+            row[job["dataset"]] = dict(result.fits[0].values)["top1"]
     group = {each.name: each.category for each in run.backbones}
     rows = [Row(model, group[model], classifier, row) for (model, classifier), row in cells.items()]
     return add_rows(folder, rows, facts, columns)

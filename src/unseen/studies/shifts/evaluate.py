@@ -14,10 +14,11 @@ from unseen.errors import UserError
 from unseen.features.logits import Logits, read_logits, store_logits
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
-from unseen.probes.by_name.classifier import ShiftJob
+from unseen.probes.by_name.classifier import Classifier
+from unseen.probes.job import Job, fits_kept
 from unseen.runs.flaws import MOST_EXAMPLES
 from unseen.runs.lock import folder_lock
-from unseen.runs.record import read_record
+from unseen.runs.record import RUN, read_record
 from unseen.runs.results import RESULTS, read_all
 from unseen.studies.shifts.accuracies import add_results, check_columns, has_row
 from unseen.studies.shifts.columns import Column
@@ -44,7 +45,7 @@ class Evaluation:
     _loaded: dict[str, Backbone] = field(default_factory=dict)
     _damaged: dict[str, int] = field(default_factory=dict)
 
-    def __call__(self, jobs: Sequence[ShiftJob]) -> Iterator[tuple[ShiftJob, dict[str, Any]]]:
+    def __call__(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
         wanted = set(jobs)
         for model in self.survey.models:
             for part in model.parts:
@@ -53,19 +54,17 @@ class Evaluation:
                     yield from self._scored(model, part, own)
                     write_tables(self.folder, self.watch, model.plan.model)
 
-    def _scored(
-        self, model: Surveyed, part: Part, jobs: Sequence[ShiftJob]
-    ) -> Iterator[tuple[ShiftJob, dict[str, Any]]]:
+    def _scored(self, model: Surveyed, part: Part, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
         logits, name = self._logits(model, part), model.plan.model
         by_name = {column.name: column for column in self.columns}
-        made = {job.domain: predictions(logits, by_name[job.domain]) for job in jobs}
-        columns = [by_name[job.domain] for job in jobs]
+        made = {job.dataset: predictions(logits, by_name[job.dataset]) for job in jobs}
+        columns = [by_name[job.dataset] for job in jobs]
         with folder_lock(self.folder):
             check_columns(self.folder, columns, {column: len(truth) for column, (_, truth) in made.items()})
-            same = has_row(self.folder, name, jobs[0].classifier)
+            same = has_row(self.folder, name, jobs[0].reads["classifier"])
             add_predictions(self.folder / PREDICTIONS, name, made, keep=same)
         for job, column in zip(jobs, columns, strict=True):
-            yield job, _values(logits, column, *made[job.domain])
+            yield job, _values(logits, column, *made[job.dataset], str(job.settings["test_set"]))
 
     def _logits(self, model: Surveyed, part: Part) -> Logits:
         finished = (part.store / MANIFEST).is_file()
@@ -100,20 +99,27 @@ class Evaluation:
             self.watch.tell(f"{test_set}: {logits.damaged:,} of {total:,} images are damaged and were left out")
 
 
-def _values(logits: Logits, column: Column, guess: Classes, truth: Classes) -> dict[str, Any]:
-    values = {"correct": int((guess == truth).sum()), "images": len(truth), "classes": len(column.kept)}
-    damaged = {"damaged": logits.damaged, "of": len(logits) + logits.damaged}
-    return values | damaged | ({"examples": list(logits.examples[:MOST_EXAMPLES])} if logits.damaged else {})
+def _values(logits: Logits, column: Column, guess: Classes, truth: Classes, test_set: str) -> dict[str, Any]:
+    details: dict[str, Any] = {"test_set": test_set, "classes": len(column.kept)}
+    details |= {"damaged": logits.damaged, "of": len(logits) + logits.damaged}
+    details |= {"examples": list(logits.examples[:MOST_EXAMPLES])} if logits.damaged else {}
+    return fits_kept([Classifier().accuracy(int((guess == truth).sum()), len(truth), details)])
 
 
-def by_model(jobs: Sequence[ShiftJob]) -> list[list[ShiftJob]]:
+def by_model(jobs: Sequence[Job]) -> list[list[Job]]:
     """The jobs in groups with the same model."""
     return [list(own) for _, own in groupby(jobs, lambda job: job.backbone)]
 
 
 def write_tables(folder: Path, watch: Watch, model: str | None = None) -> None:
-    """Update the tables of a folder with the results of its run, or of one of its models."""
+    """Update the tables of a folder with the results of its run, or of one of its models.
+
+    A run is recorded with its first result, by the process that started it, which then writes the tables of all results
+    so far. Other processes may have results before that.
+    """
     with folder_lock(folder):
+        if not (folder / RUN).is_file():
+            return
         data, _ = read_record(folder)
         keys = [key for each in data.features if model in {None, each.backbone} for key in each.keys.values()]
         replaced = add_results(folder, data, read_all(folder / RESULTS, keys))

@@ -19,9 +19,9 @@ from unseen.errors import UserError, did_you_mean, names_of
 from unseen.files import check_writable, remove_unfinished, write_table
 from unseen.probes.finetuning.protocol import AdamWProtocol
 from unseen.probes.finetuning.streamed import StreamedImages
+from unseen.probes.job import Job
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor, spread_or
-from unseen.runs.job import job_key
 from unseen.runs.means import ALONE, Means
 from unseen.runs.results import RESULTS, missing, read_result, result_path
 from unseen.studies.shifts.plans import (
@@ -40,6 +40,7 @@ from unseen.studies.shifts.training import (
     remove_checkpoints,
     skipped_sentence,
     train_network,
+    training_job,
 )
 from unseen.studies.shifts.training_sets import TrainingSet
 from unseen.studies.study import Plan, Silent, Watch
@@ -69,7 +70,6 @@ class ZeroShotTraining:
     images: str
     seed: int
     arithmetic: str
-    revision: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,12 +112,17 @@ class FinetuneRequest:
         )
 
     @cached_property
-    def jobs(self) -> dict[float, ZeroShotTraining]:
+    def jobs(self) -> dict[float, Job]:
         """The jobs by learning rate."""
         content, arithmetic = self.data.content(), "float16" if on_gpu() else "float32"
         return {
-            rate: ZeroShotTraining(
-                "shi-2023", self.protocol(rate), self.plan.backbone, self._digest, content, self.seed, arithmetic
+            rate: training_job(
+                "zero-shot-training",
+                ZeroShotTraining(
+                    "shi-2023", self.protocol(rate), self.plan.backbone, self._digest, content, self.seed, arithmetic
+                ),
+                self.plan.backbone,
+                self.data.name,
             )
             for rate in self.rates
         }
@@ -142,11 +147,11 @@ class FinetuneRequest:
     def plan_training(self, out: Path, means: Means = ALONE) -> Plan:
         """Plan the trainings: which are done, and the estimated time of the others."""
         self.check()
-        left = {job_key(job) for job in missing(list(self.jobs.values()), out / RESULTS)}
+        left = {job.key for job in missing(list(self.jobs.values()), out / RESULTS)}
         parts: list[dict[str, str | int | float]] = [
             {
-                "rate": f"{rate:g}", "images": len(self.data), "steps": job.protocol.steps,
-                "batch": job.protocol.batch, "to do": "yes" if job_key(job) in left else "no",
+                "rate": f"{rate:g}", "images": len(self.data), "steps": job.made.protocol.steps,
+                "batch": job.made.protocol.batch, "to do": "yes" if job.key in left else "no",
             }
             for rate, job in self.jobs.items()
         ]  # fmt: skip
@@ -182,18 +187,18 @@ def finetune_zero_shot(
     for job in jobs:
         _refuse_other(out, job)
         if not _file(out, job).is_file():  # without its weights, the training is repeated
-            result_path(out / RESULTS, job_key(job)).unlink(missing_ok=True)
+            result_path(out / RESULTS, job.key).unlink(missing_ok=True)
     remove_checkpoints(out, jobs)
     write_state(out / ZERO, request.zero_shot().module.state_dict())
-    work = OneByOne[ZeroShotTraining](_Training(request, out, every, None if means.spread else told))
+    work = OneByOne(_Training(request, out, every, None if means.spread else told))
     left, executor = len(missing(jobs, out / RESULTS)), spread_or(means, choose_executor(Means()))
     if left:
         told.started(left, len(jobs), request.seconds(left) / means.places)
     for job in told.track(execute(jobs, out / RESULTS, work, executor), "learning rates done", left):
         remove_checkpoints(out, [job])
     for rate, job in request.jobs.items():
-        result = read_result(out / RESULTS, job_key(job))
-        for sentence in skipped_sentence(f"rate {rate:g}", result.values, job.protocol.steps) if result else ():
+        result = read_result(out / RESULTS, job.key)
+        for sentence in skipped_sentence(f"rate {rate:g}", result.values, job.made.protocol.steps) if result else ():
             told.tell(sentence)
     return _write_models(request, out)
 
@@ -207,13 +212,15 @@ class _Training:
     every: int
     watch: Watch | None
 
-    def __call__(self, job: ZeroShotTraining) -> dict[str, Any]:
-        rate, key = job.protocol.rate, job_key(job)
-        show = (self.watch or Silent()).stepping(f"rate {rate:g}", job.protocol.steps)
+    def __call__(self, job: Job) -> dict[str, Any]:
+        training: ZeroShotTraining = job.made
+        protocol, key = training.protocol, job.key
+        rate = protocol.rate
+        show = (self.watch or Silent()).stepping(f"rate {rate:g}", protocol.steps)
         rows = np.arange(len(self.request.data), dtype=np.int64)
         values = train_network(
-            _network(self.request), self.request.streamed, rows, job.protocol, _file(self.out, job),
-            checkpoint_of(self.out, key), identity=key, seed=job.seed, every=self.every, watch=show,
+            _network(self.request), self.request.streamed, rows, protocol, _file(self.out, job),
+            checkpoint_of(self.out, key), identity=key, seed=training.seed, every=self.every, watch=show,
         )  # fmt: skip
         if not values["finished"]:
             raise UserError(f"{job.backbone}: fine-tuning diverged at rate {rate:g}; use smaller --rates")
@@ -225,13 +232,13 @@ def _network(request: FinetuneRequest) -> PoolNetwork:
     return trained_classifier(request.zero_shot(), list(class_names(request.plan)), labels)
 
 
-def _file(out: Path, job: ZeroShotTraining) -> Path:
-    return out / f"rate-{job.protocol.rate:g}.safetensors"
+def _file(out: Path, job: Job) -> Path:
+    return out / f"rate-{job.made.protocol.rate:g}.safetensors"
 
 
-def _refuse_other(out: Path, job: ZeroShotTraining) -> None:
+def _refuse_other(out: Path, job: Job) -> None:
     """Refuse a folder that has a classifier of another fine-tuning at this rate."""
-    key = job_key(job)
+    key = job.key
     mine = read_result(out / RESULTS, key) is not None or checkpoint_of(out, key).is_file()
     if _file(out, job).is_file() and not mine:
         raise UserError(

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import write_table
+from unseen.probes.job import Job
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor
-from unseen.runs.job import job_key
 from unseen.runs.means import Means
 from unseen.runs.results import read_result
+from unseen.studies.shifts.training import training_job
 
 RATIOS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 """Shares of the training data, as in the paper."""
@@ -90,7 +91,7 @@ class PoolModel:
 
 
 @dataclass(frozen=True)
-class PoolJob:
+class FoldTraining:
     """The training of a model on one fold; `data` is the hash of all folds."""
 
     protocol: str
@@ -100,7 +101,7 @@ class PoolJob:
 
 
 Predict = Callable[[Images], Labels]
-Train = Callable[[Labelled, PoolJob], Predict]
+Train = Callable[[Labelled, FoldTraining], Predict]
 
 
 def plan_pool(
@@ -140,18 +141,19 @@ def with_recipe(models: Sequence[PoolModel], recipe: Any, group: str) -> list[Po
     return [PoolModel(f"{model.name} {group}", group, replace(model.setup, recipe=recipe)) for model in models]
 
 
-def pool_jobs(models: Sequence[PoolModel], folds: Sequence[Fold]) -> list[PoolJob]:
+def pool_jobs(models: Sequence[PoolModel], folds: Sequence[Fold]) -> list[Job]:
     """One job per model and fold, in the order of models."""
     names = [model.name for model in models]
     if len(set(names)) < len(names):
         raise UserError("two models of a pool have the same name")
     data = folds_hash(folds)
-    return [PoolJob("shi-2023", data, model.setup, fold) for model in models for fold in range(len(folds))]
+    trainings = (FoldTraining("shi-2023", data, model.setup, fold) for model in models for fold in range(len(folds)))
+    return [training_job("fold-training", each, each.setup.network, "folds") for each in trainings]
 
 
 def run_pool(
     models: Sequence[PoolModel], folds: Sequence[Fold], folder: Path, train: Train, *, workers: int = 1
-) -> Iterator[PoolJob]:
+) -> Iterator[Job]:
     """Run the missing jobs, with one result file per job in `folder`, and yield each job when it is done.
 
     Args:
@@ -159,7 +161,7 @@ def run_pool(
             of a job: if it changes, results are kept unless the recipe changes too.
         workers: number of processes; each gets a copy of the data with every job, so they are meant for small data.
     """
-    work = OneByOne[PoolJob](partial(_train_and_test, folds, train))
+    work = OneByOne(partial(_train_and_test, folds, train))
     yield from execute(pool_jobs(models, folds), folder, work, choose_executor(Means(workers)))
 
 
@@ -187,10 +189,11 @@ def draw_mixture(training: tuple[Labelled, Labelled], setup: Setup, fold: int = 
     return Labelled(images, np.concatenate([part.labels for part in parts]))
 
 
-def _train_and_test(folds: Sequence[Fold], train: Train, job: PoolJob) -> dict[str, Any]:
-    fold = folds[job.fold]
-    drawn = draw_mixture(fold.training, job.setup, job.fold)
-    predict = train(drawn, job)
+def _train_and_test(folds: Sequence[Fold], train: Train, job: Job) -> dict[str, Any]:
+    training: FoldTraining = job.made
+    fold = folds[training.fold]
+    drawn = draw_mixture(fold.training, training.setup, training.fold)
+    predict = train(drawn, training)
     right = {name: int((predict(test.images) == test.labels).sum()) for name, test in fold.tests.items()}
     return {"right": right, "tested": {name: len(test) for name, test in fold.tests.items()}, "trained": len(drawn)}
 
@@ -222,8 +225,8 @@ def images_tested(folds: Sequence[Fold]) -> dict[str, int]:
     return {name: sum(len(fold.tests[name]) for fold in folds) for name in folds[0].tests}
 
 
-def _row(model: PoolModel, jobs: Sequence[PoolJob], folds: Sequence[Fold], folder: Path) -> list[object]:
-    results = [read_result(folder, job_key(job)) for job in jobs]
+def _row(model: PoolModel, jobs: Sequence[Job], folds: Sequence[Fold], folder: Path) -> list[object]:
+    results = [read_result(folder, job.key) for job in jobs]
     values = [result.values for result in results if result]
     if len(values) < len(folds):
         raise UserError(f"{folder}: {model.name} has {len(values)} of {len(folds)} results; run the pool to its end")

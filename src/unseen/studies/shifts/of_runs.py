@@ -15,7 +15,7 @@ from unseen.runs.data import RunData
 from unseen.runs.merge import merge_runs
 from unseen.runs.results import Result
 from unseen.runs.score import Score
-from unseen.studies.shifts.accuracies import Facts
+from unseen.studies.shifts.accuracies import Facts, facts_of
 from unseen.studies.shifts.fit_scores import fit_scores
 from unseen.studies.shifts.study import ShiftSettings, ShiftStudy, study_shifts
 from unseen.studies.shifts.table import ShiftTable, shift_table
@@ -77,8 +77,7 @@ def table_of_runs(runs: Sequence[tuple[str, RunData, Sequence[Result]]]) -> RunT
     columns, first = dict[str, Facts](), dict[str, str]()
     for name, _, results in runs:
         for result in results:
-            job, values = result.job, result.values
-            column, facts = job["domain"], Facts(job["test_set"], values["images"], values["classes"], job["classes"])
+            column, facts = result.job["dataset"], facts_of(result)
             if columns.setdefault(column, facts) != facts:
                 raise UserError(
                     f"{first[column]} and {name}: '{column}' has different images or classes in both; report them "

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ from unseen.errors import UserError
 from unseen.files import check_writable, remove_unfinished, write_table
 from unseen.images.joined import JoinedImages, joined_images
 from unseen.probes.finetuning.streamed import StreamedImages
+from unseen.probes.job import Job
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor, spread_or
-from unseen.runs.job import job_key
 from unseen.runs.means import ALONE, Means
 from unseen.runs.results import RESULTS, missing, read_result, result_path
 from unseen.studies.shifts.model_pool import RATIOS, PoolModel, Setup, mixture_rows, plan_pool
@@ -46,6 +46,7 @@ from unseen.studies.shifts.training import (
     remove_checkpoints,
     skipped_sentence,
     train_network,
+    training_job,
 )
 from unseen.studies.shifts.training_sets import TrainingSet, refuse_same_sets
 from unseen.studies.study import Plan, Silent, Watch
@@ -73,7 +74,6 @@ class PoolTraining:
     data: str
     size: int | None
     arithmetic: str
-    revision: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,17 +149,19 @@ class PoolRequest:
     def _content(self) -> str:
         return "; ".join(each.content() for each in self.sets)
 
-    def job(self, model: PoolModel) -> PoolTraining:
+    def job(self, model: PoolModel) -> Job:
         """The training of a model."""
         network = model.setup.network
         kind = kind_of_network(network)
         texts = list(self.names) if kind == "classifier" else [self.sentence, dict(self.names)]
         decides = [self._content, texts, network_config(network)]
         data = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
-        return PoolTraining("shi-2023", kind, model.setup, data, self.size, "float16" if on_gpu() else "float32")
+        arithmetic = "float16" if on_gpu() else "float32"
+        training = PoolTraining("shi-2023", kind, model.setup, data, self.size, arithmetic)
+        return training_job("pool-training", training, network, "+".join(each.name for each in self.sets))
 
     @cached_property
-    def jobs(self) -> dict[str, PoolTraining]:
+    def jobs(self) -> dict[str, Job]:
         """The trainings by the names of models."""
         return {model.name: self.job(model) for model in self.models}
 
@@ -167,12 +169,12 @@ class PoolRequest:
         """Plan the trainings: which are done, and the estimated time of the others."""
         self.check()
         jobs = self.left(out)
-        left = {job_key(job) for job in jobs}
+        left = {job.key for job in jobs}
         parts: list[dict[str, str | int | float]] = [
             {
                 "model": model.name, "group": model.group, "images": len(self.rows(model.setup)),
                 "steps": model.setup.recipe.steps, "batch": model.setup.recipe.batch,
-                "to do": "yes" if job_key(self.jobs[model.name]) in left else "no",
+                "to do": "yes" if self.jobs[model.name].key in left else "no",
             }
             for model in self.models
         ]  # fmt: skip
@@ -181,15 +183,16 @@ class PoolRequest:
         seconds = self.seconds(jobs) / means.places
         return Plan("A pool of models", parts, len(self.jobs), len(left), counting=counting, probing=seconds)
 
-    def seconds(self, jobs: Sequence[PoolTraining]) -> float:
+    def seconds(self, jobs: Sequence[Job]) -> float:
         """Estimated seconds of trainings without decoding, from timing a step of each network."""
         measured = dict[str, float]()
-        for job in jobs:
-            if job.setup.network not in measured:
-                batch = job.setup.recipe.batch
-                measured[job.setup.network] = image_seconds(_network(self, job), batch, len(self.images.entries))
-        images = {job: float(job.setup.recipe.steps * job.setup.recipe.batch) for job in jobs}
-        return sum(count * measured[job.setup.network] for job, count in images.items())
+        trainings: list[PoolTraining] = [job.made for job in jobs]
+        for each in trainings:
+            if each.setup.network not in measured:
+                batch = each.setup.recipe.batch
+                measured[each.setup.network] = image_seconds(_network(self, each), batch, len(self.images.entries))
+        recipes = [(each.setup.network, each.setup.recipe) for each in trainings]
+        return sum(float(recipe.steps * recipe.batch) * measured[network] for network, recipe in recipes)
 
     def check(self) -> None:
         """Refuse an impossible request before any training."""
@@ -212,11 +215,11 @@ class PoolRequest:
         if classifier is not None and len(self.names) < 2:
             raise UserError("a classifier needs images of at least two classes")
 
-    def left(self, out: Path) -> list[PoolTraining]:
+    def left(self, out: Path) -> list[Job]:
         """The jobs without a result, or without the weights of their network."""
         jobs = list(self.jobs.values())
-        left = {job_key(job) for job in missing(jobs, out / RESULTS)}
-        return [job for job in jobs if job_key(job) in left or _lost(out, job)]
+        left = {job.key for job in missing(jobs, out / RESULTS)}
+        return [job for job in jobs if job.key in left or _lost(out, job)]
 
 
 def train_pool(
@@ -235,10 +238,10 @@ def train_pool(
     for sentence in (sentence for each in request.sets for sentence in each.notes):
         told.tell(sentence)
     for job in request.left(out):
-        result_path(out / RESULTS, job_key(job)).unlink(missing_ok=True)
+        result_path(out / RESULTS, job.key).unlink(missing_ok=True)
     jobs = list(request.jobs.values())
     remove_checkpoints(out, jobs)
-    work = OneByOne[PoolTraining](_Training(request, out, every, None if means.spread else told))
+    work = OneByOne(_Training(request, out, every, None if means.spread else told))
     here = choose_executor(Means())
     left = len(missing(jobs, out / RESULTS))
     if left:
@@ -257,32 +260,34 @@ class _Training:
     every: int
     watch: Watch | None
 
-    def __call__(self, job: PoolTraining) -> dict[str, Any]:
-        request, setup, key = self.request, job.setup, job_key(job)
+    def __call__(self, job: Job) -> dict[str, Any]:
+        request, training, key = self.request, cast("PoolTraining", job.made), job.key
+        setup = training.setup
         show = (self.watch or Silent()).stepping(
             f"{setup.network} λ={setup.share:g} {setup.ratio:.0%}", setup.recipe.steps
         )
-        rows, network = request.rows(setup), _network(request, job)
+        rows, network = request.rows(setup), _network(request, training)
         return train_network(
             network, request.streamed, rows, setup.recipe, _file(self.out, job), checkpoint_of(self.out, key),
             identity=key, seed=setup.seed, every=self.every, watch=show,
         )  # fmt: skip
 
 
-def _network(request: PoolRequest, job: PoolTraining) -> PoolNetwork:
+def _network(request: PoolRequest, training: PoolTraining) -> PoolNetwork:
     labels = [entry.label for entry in request.images.entries]
-    if job.kind == "classifier":
-        return classifier_network(job.setup.network, list(request.names), labels, size=job.size, seed=job.setup.seed)
+    if training.kind == "classifier":
+        network, names, seed = training.setup.network, list(request.names), training.setup.seed
+        return classifier_network(network, names, labels, size=training.size, seed=seed)
     captioned = [each.captioned for each in request.sets for _ in range(len(each))]
     texts = clip_texts(labels, captioned, request.names, request.sentence)
-    return clip_network(job.setup.network, texts, size=job.size, seed=job.setup.seed)
+    return clip_network(training.setup.network, texts, size=training.size, seed=training.setup.seed)
 
 
-def _file(out: Path, job: PoolTraining) -> Path:
+def _file(out: Path, job: Job) -> Path:
     """The path of a trained network: `resnet18-0.5-0.2-KEY`, with λ, the ratio and the beginning of the job's key."""
-    setup = job.setup
-    name = f"{_short(setup.network)}-{setup.share:g}-{setup.ratio:g}-{job_key(job)[:10]}"
-    return out / NETWORKS / (name if job.kind == "clip" else f"{name}.safetensors")
+    setup, kind = job.made.setup, job.made.kind
+    name = f"{_short(setup.network)}-{setup.share:g}-{setup.ratio:g}-{job.key[:10]}"
+    return out / NETWORKS / (name if kind == "clip" else f"{name}.safetensors")
 
 
 def _short(network: str) -> str:
@@ -290,10 +295,10 @@ def _short(network: str) -> str:
     return Path(network.partition(":")[2]).name
 
 
-def _lost(out: Path, job: PoolTraining) -> bool:
+def _lost(out: Path, job: Job) -> bool:
     """Whether the weights of a finished job are missing."""
-    result = read_result(out / RESULTS, job_key(job))
-    weights = _file(out, job) / WEIGHTS if job.kind == "clip" else _file(out, job)
+    result = read_result(out / RESULTS, job.key)
+    weights = _file(out, job) / WEIGHTS if job.made.kind == "clip" else _file(out, job)
     return result is not None and bool(result.values["finished"]) and not weights.is_file()
 
 
@@ -303,19 +308,19 @@ def _write_models(request: PoolRequest, out: Path, watch: Watch) -> Path:
     rows = []
     for model in request.models:
         job = request.jobs[model.name]
-        result = read_result(out / RESULTS, job_key(job))
+        result = read_result(out / RESULTS, job.key)
         if result is None or not result.values["finished"]:
             why = "its training diverged; use a smaller --rate" if result else "it has no result yet"
             watch.tell(f"{model.name} is left out: {why}")
             continue
-        for sentence in skipped_sentence(model.name, result.values, job.setup.recipe.steps):
+        for sentence in skipped_sentence(model.name, result.values, model.setup.recipe.steps):
             watch.tell(sentence)
         place = _file(out, job).relative_to(out).as_posix()
-        if job.kind == "clip":
+        if job.made.kind == "clip":
             templates = templates_in_table(request.templates)
             what = [f"openclip:{place}", model.group, "zero-shot", "", CLASSES, templates, ""]
         else:
-            what = [job.setup.network, model.group, "own", place, CLASSES, "", str(request.size or "")]
+            what = [model.setup.network, model.group, "own", place, CLASSES, "", str(request.size or "")]
         rows.append([model.name, *what])
     header = ["model", "backbone", "group", "head", "checkpoint", "classes", "templates", "size"]
     write_table(out / MODELS, header, iter(rows))

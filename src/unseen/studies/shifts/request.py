@@ -14,11 +14,10 @@ from unseen.images.own.one_split import open_test_set, refuse_same_names
 from unseen.images.own.own_data import OwnData
 from unseen.images.registry import shift_sets
 from unseen.images.test_sets import get_sets, sets_below
-from unseen.probes.by_name.classifier import ShiftJob
+from unseen.probes.job import Job
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.execute import execute, execute_whole
 from unseen.runs.executors import choose_executor
-from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
@@ -107,7 +106,7 @@ class ShiftRequest:
             notices=[left_out(name, f"{name} is passed over: {why}") for name, why in found.passed_over.items()],
         )  # fmt: skip
 
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[ShiftJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         found = self.survey(out)
         for sentence in self._sentences(found):
             watch.tell(sentence)
@@ -119,7 +118,7 @@ class ShiftRequest:
         )
         work = Evaluation(found, self.columns, settings, out, watch)
 
-        def run(jobs: Sequence[ShiftJob], results: Path, means: Means) -> Iterator[ShiftJob]:
+        def run(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
             if means.spread:
                 return execute_whole(jobs, results, work, choose_executor(means), by_model)
             return execute(jobs, results, work, here, grouped=by_model)
@@ -163,7 +162,7 @@ class ShiftRequest:
 
     def _run(self, out: Path, found: Survey) -> RunData:
         jobs = found.jobs
-        asked, models = {job.domain for job in jobs}, [model for model in found.models if model.jobs]
+        asked, models = {job.dataset for job in jobs}, [model for model in found.models if model.jobs]
         shifted = {each.name: each.opened.dataset.shifted for each in self.images}
         before = {each.name: each.category for each in read_record(out)[0].backbones} if (out / RUN).is_file() else {}
         return RunData(
@@ -177,7 +176,7 @@ class ShiftRequest:
             backbones=[_backbone(model, before.get(model.plan.model, "")) for model in models],
             baseline=models[0].plan.model,
             images=self._images_used(),
-            features=[FeatureKey(job.backbone, job.domain, {TEST: job_key(job)}) for job in jobs],
+            features=[FeatureKey(job.backbone, job.dataset, {TEST: job.key}) for job in jobs],
             study=STUDY,
         )
 
@@ -208,11 +207,11 @@ def open_sets(
     return [*published, *(open_test_set(place, partial=partial) for place in own)]
 
 
-def _model(job: ShiftJob) -> str:
+def _model(job: Job) -> str:
     return job.backbone
 
 
-def _seconds(found: Survey, jobs: Sequence[ShiftJob]) -> float:
+def _seconds(found: Survey, jobs: Sequence[Job]) -> float:
     """Estimated seconds of the missing work on the test sets of some jobs."""
     parts = [part for model in found.models for part in model.parts if not {*jobs}.isdisjoint(part.jobs)]
     return sum(part.seconds + part.scoring for part in parts)
@@ -222,7 +221,7 @@ def _backbone(model: Surveyed, group: str) -> Backbone:
     """A model keeps its group unless another is given."""
     spec, plan = model.spec, model.plan
     description = f"{spec.id}, {plan.description}, images of {spec.transform.size} pixels"
-    return Backbone(plan.model, plan.group or group, description, classifier=model.jobs[0].classifier)
+    return Backbone(plan.model, plan.group or group, description, classifier=model.jobs[0].reads["classifier"])
 
 
 def _refuse_other_study(out: Path) -> None:
@@ -230,12 +229,12 @@ def _refuse_other_study(out: Path) -> None:
         raise UserError(f"{out}: contains a run of unseen {study}; choose another folder ({option('out')})")
 
 
-def _forget_replaced(out: Path, jobs: Sequence[ShiftJob]) -> None:
+def _forget_replaced(out: Path, jobs: Sequence[Job]) -> None:
     """Remove from a run the jobs that others replace: all jobs of a model that is now another classifier."""
     if not (out / RUN).is_file():
         return
-    classifiers = {job.backbone: job.classifier for job in jobs}
-    keys = {(job.backbone, job.domain): job_key(job) for job in jobs}
+    classifiers = {job.backbone: job.reads["classifier"] for job in jobs}
+    keys = {(job.backbone, job.dataset): job.key for job in jobs}
     with folder_lock(out):
         data, before = read_record(out)
         known = {each.name: each.classifier for each in data.backbones}

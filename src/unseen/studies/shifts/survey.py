@@ -22,11 +22,12 @@ from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
 from unseen.images.open_dataset import OpenDataset
 from unseen.metrics.class_subset import lacking_classes
-from unseen.probes.by_name.classifier import ShiftJob
+from unseen.probes.by_name.classifier import Classifier
+from unseen.probes.job import Job
 from unseen.runs.results import RESULTS, missing
 from unseen.studies.shifts.columns import Column
 from unseen.studies.shifts.plans import ModelPlan, load_model
-from unseen.studies.shifts.study import PROTOCOL, STUDY
+from unseen.studies.shifts.study import PROTOCOL
 
 LOGITS = "logits"
 SCORED = 2e7
@@ -79,7 +80,7 @@ class Part:
 
     images: TestImages
     store: Path
-    jobs: tuple[ShiftJob, ...]
+    jobs: tuple[Job, ...]
     left: int = 0
     bytes: int = 0
     seconds: float = 0.0
@@ -102,7 +103,7 @@ class Surveyed:
         return self.__dict__ | {"loaded": None}
 
     @property
-    def jobs(self) -> list[ShiftJob]:
+    def jobs(self) -> list[Job]:
         return [job for part in self.parts for job in part.jobs]
 
 
@@ -114,7 +115,7 @@ class Survey:
     passed_over: dict[str, str]
 
     @property
-    def jobs(self) -> list[ShiftJob]:
+    def jobs(self) -> list[Job]:
         return [job for model in self.models for job in model.jobs]
 
 
@@ -181,7 +182,12 @@ def _part(
     key = images.logits_key(spec, settings)
     digest = classifier_digest(spec) if isinstance(spec, ClassifierSpec) else ""
     jobs = tuple(
-        ShiftJob(STUDY, PROTOCOL, model, column.name, images.name, digest, key, column.digest, settings.on_error)
+        Classifier().job(
+            model,
+            column.name,
+            {"classifier": digest, "outputs": key, "classes": column.digest},
+            {"protocol": PROTOCOL, "test_set": images.name, "on_error": settings.on_error},
+        )
         for column in columns
     )
     return Part(images, folder / LOGITS / store_name(spec, images.split, key), jobs)

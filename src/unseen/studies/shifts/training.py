@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unseen.device import default_device
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.streamed import StreamedImages
-from unseen.runs.job import job_key
+from unseen.probes.job import Held, Job, plain_json
 from unseen.runs.results import RESULTS, read_result
 from unseen.studies.finetuning import measured_step
 from unseen.studies.shifts.pool_networks import PoolNetwork
@@ -19,6 +19,15 @@ TRAINING = "training"
 """Name of the folder of checkpoints of running trainings."""
 EVERY = 500
 """Steps between checkpoints."""
+
+
+def training_job(name: str, training: Any, backbone: str, dataset: str, revision: int = 1) -> Job:
+    """The job of a training that makes a model, which `Job.made` returns.
+
+    Args:
+        training: a frozen dataclass with everything that determines the weights.
+    """
+    return Job(name, revision, backbone, dataset, settings=plain_json(training), make=Held(training))
 
 
 def train_network(
@@ -86,9 +95,9 @@ def image_seconds(network: PoolNetwork, batch: int, images: int) -> float:
     return seconds / batch
 
 
-def remove_checkpoints(out: Path, jobs: Iterable[Any]) -> None:
+def remove_checkpoints(out: Path, jobs: Iterable[Job]) -> None:
     """Remove the checkpoints of trainings that have a result."""
-    for key in map(job_key, jobs):
+    for key in (job.key for job in jobs):
         if read_result(out / RESULTS, key):
             checkpoint_of(out, key).unlink(missing_ok=True)
 

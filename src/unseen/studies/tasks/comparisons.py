@@ -7,7 +7,6 @@ no known facts such as a licence. A user's own data set has its own name, and no
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
 from unseen.images.dataset import Dataset
@@ -19,17 +18,14 @@ from unseen.runs.provenance import limit_text
 from unseen.runs.results import Result
 from unseen.studies.tasks.page_data import OTHER, TaskDataset
 
-if TYPE_CHECKING:
-    from unseen.studies.tasks.features import TaskFeatures
-
+DENSE = {"patch-linear", "patch-context", "detector-frozen", "detector-finetuned", "psp", "upernet"}
+"""Probes of data sets with boxes or maps."""
+BY_IMAGE = {"saliency", "inversion", "lpips"}
+"""Probes of single images."""
+IN_PAPER = {"linear", "centroids", "fine-tuned"}
+"""Probes of classes in Ericsson et al. (2021)."""
 Names = Mapping[tuple[str, str], str]
 """(backbone, data set) → the name of the data that its scores were measured on."""
-
-
-def scored_data(task: "TaskFeatures", protocol: str) -> ScoredData:
-    """The numbers of classes and images behind the scores of features."""
-    images = dict(task.rows)
-    return ScoredData(task.backbone, task.dataset.name, protocol, task.classes, images, task.draw, limit=task.limit)
 
 
 def is_of_dataset(scored: ScoredData) -> bool:
@@ -39,17 +35,17 @@ def is_of_dataset(scored: ScoredData) -> bool:
 
 def is_dense(result: Result) -> bool:
     """Whether a result is on a data set with boxes or maps."""
-    return "kind" in result.job
+    return result.job["probe"] in DENSE
 
 
 def is_by_image(result: Result) -> bool:
     """Whether a result is from an analysis of single images."""
-    return "pictures" in result.job
+    return result.job["probe"] in BY_IMAGE
 
 
-def is_by_own_code(result: Result) -> bool:
-    """Whether a result is from a probe or a metric of the user's own."""
-    return "own_metrics" in result.job
+def is_further(result: Result) -> bool:
+    """Whether a result is of a probe that is not in the paper, or of the user's own probe or metric."""
+    return not (is_dense(result) or is_by_image(result) or result.is_of(*IN_PAPER))
 
 
 def is_classification(result: Result) -> bool:
@@ -113,7 +109,7 @@ def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, s
     """(backbone, data set) → whether its scores are on that data set, for all classification results."""
     scored = {(each.backbone, each.domain): each for each in data.scored}
     pairs = dict.fromkeys(
-        (str(result.job["backbone"]), str(result.job["domain"])) for result in results if is_classification(result)
+        (str(result.job["backbone"]), str(result.job["dataset"])) for result in results if is_classification(result)
     )
     return {pair: compare(scored.get(pair), _published(pair[1])) for pair in pairs}
 

@@ -17,11 +17,11 @@ from unseen.features.settings import Settings, checked_device
 from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.images.open_dataset import OpenDataset
-from unseen.probes.by_name.patch_context import PatchContextJob
-from unseen.probes.by_name.patch_linear import PatchLinearJob
-from unseen.probes.patches.context import PATCH_CONTEXT, ContextProtocol
-from unseen.probes.patches.job import PatchJob, PatchSize
-from unseen.probes.patches.linear import PATCH_LINEAR, PatchLinearProtocol
+from unseen.probes.by_name.patch_context import PatchContext
+from unseen.probes.by_name.patch_linear import PatchLinear
+from unseen.probes.job import Job
+from unseen.probes.patches.patch_probe import PatchProbe, PatchSize
+from unseen.probes.patches.protocols import PATCH_CONTEXT, PATCH_LINEAR, ContextProtocol, PatchLinearProtocol
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
@@ -34,10 +34,9 @@ from unseen.runs.results import RESULTS, missing
 from unseen.runs.setup import Extraction, ProtocolUsed, Setup
 from unseen.studies.features import FEATURES, damaged_images
 from unseen.studies.study import Cell, Plan, Prepared, Silent, Watch
-from unseen.studies.tasks.dense_estimate import job_seconds, peak_memory, size_of
+from unseen.studies.tasks.dense_estimate import peak_memory, probe_seconds, size_of
 from unseen.studies.tasks.dense_record import dense_run, patch_spec
 from unseen.studies.tasks.dense_work import DenseData, DenseProbe
-from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.own_record import own_images
 from unseen.studies.tasks.study import TITLE
 
@@ -75,17 +74,16 @@ class DenseRequest:
     @cached_property
     def protocols(self) -> list[ProtocolUsed]:
         """The protocols of the requested probes."""
-        return [ProtocolUsed.of(job.protocol.name, job.protocol) for job in self._kinds]
+        return [ProtocolUsed.of(probe.name, probe.protocol) for probe in self._probes]
 
     @cached_property
-    def _kinds(self) -> list[PatchJob]:
-        """The job of each requested probe, without data."""
-        linear, context = (replace(each, patches=self.patches) for each in (self.linear, self.context))
-        known: dict[str, PatchJob] = {
-            "patch-linear": PatchLinearJob(STUDY, linear, "", "", "classes", "", "", ""),
-            "patch-context": PatchContextJob(STUDY, context, "", "", "classes", "", "", ""),
-        }
-        return [known[name] for name in PROBES if name in self.probes]
+    def _probes(self) -> list[PatchProbe]:
+        """The requested probes."""
+        known: list[PatchProbe] = [
+            PatchLinear(replace(self.linear, patches=self.patches)),
+            PatchContext(replace(self.context, patches=self.patches)),
+        ]
+        return [probe for probe in known if probe.name in self.probes]
 
     @cached_property
     def _by_split(self) -> dict[str, tuple[Sequence[Backbone], Settings]]:
@@ -108,7 +106,8 @@ class DenseRequest:
         self._refuse_nonsense()
         refuse_other_run(out, self._setup())
         jobs = self._planned_jobs(out)
-        todo = [job for job in jobs if not job.train] + missing([job for job in jobs if job.train], out / RESULTS)
+        ready = [job for job in jobs if job.reads["train"]]
+        todo = [job for job in jobs if not job.reads["train"]] + missing(ready, out / RESULTS)
         parts, notices, seconds, disk = list[dict[str, Cell]](), list[Notice](), 0.0, 0
         planned = set[Path]()
         for data in self.datasets:
@@ -124,7 +123,7 @@ class DenseRequest:
                 )
             for place, number in enumerate(left):
                 size = self._size(data, place)
-                memory = peak_memory(self._kinds if todo else (), data.dataset.name, size, _device())
+                memory = peak_memory(self._probes if todo else (), data.dataset.name, size, _device())
                 parts.append(_part(data, self.backbones[place], size, number, memory.bytes))
                 notices += memory.notices
             planned.add(folder)
@@ -144,19 +143,19 @@ class DenseRequest:
             notices=notices,
         )
 
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[PatchJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         """Extract missing features; see `unseen.studies.study.Request`."""
         made = [store for each in self.datasets for stores in self._stores(each, out, means, watch) for store in stores]
         refuse_unfinished(made, self._extraction.part)
         data = {each.dataset.name: self._extracted(each, out, watch) for each in self.datasets}
         jobs = [job for each in data.values() for job in self._jobs(each)]
 
-        def work(jobs: Sequence[PatchJob], results: Path, means: Means) -> Iterator[PatchJob]:
+        def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
             probe = OneByOne(DenseProbe(data, out))
             return execute(jobs, results, probe, spread_or(means, run_groups), grouped=_same_data)
 
-        def seconds(jobs: Sequence[PatchJob], results: Path, means: Means) -> float:
-            return sum(_job_seconds(job, data[job.domain]) for job in missing(jobs, results)) / means.places
+        def seconds(jobs: Sequence[Job], results: Path, means: Means) -> float:
+            return sum(_job_seconds(job, data[job.dataset]) for job in missing(jobs, results)) / means.places
 
         run = dense_run(data, self.backbones, self._extraction, self.protocols)
         return Prepared(run, jobs, work, seconds)
@@ -199,17 +198,17 @@ class DenseRequest:
             found[split] = remaining_rows(data.source, data.manifest, split, specs, folder, here)
         return found
 
-    def _planned_jobs(self, out: Path) -> list[PatchJob]:
+    def _planned_jobs(self, out: Path) -> list[Job]:
         """All jobs, in the order in which they are prepared; those on missing features are without their hashes."""
-        found = list[PatchJob]()
+        found = list[Job]()
         for data in self.datasets:
             name = data.dataset.name
             if not any(map(max, self._missing_images(data, out, WHOLE).values())):
                 found += self._jobs(self._extracted(data, out, None))
             else:
-                found += [
-                    replace(job, backbone=each.label, domain=name) for each in self.backbones for job in self._kinds
-                ]
+                later = {"train": "", "test": "", "labels": ""}
+                kind = data.dataset.kind
+                found += [each.job(net.label, name, kind, later) for net in self.backbones for each in self._probes]
         return found
 
     def _stores(self, data: OpenDataset, out: Path, means: Means, watch: Watch) -> list[list[Path]]:
@@ -239,27 +238,20 @@ class DenseRequest:
                     watch.tell(sentence)
         return DenseData(data, survey_labels(data).digest, features)
 
-    def _jobs(self, data: DenseData) -> Iterator[PatchJob]:
+    def _jobs(self, data: DenseData) -> Iterator[Job]:
         dataset = data.opened.dataset
         for name, sides in data.features.items():
-            for job in self._kinds:
-                yield replace(
-                    job,
-                    backbone=name,
-                    domain=dataset.name,
-                    kind=dataset.kind,
-                    train=sides["train"].content_hash,
-                    test=sides["test"].content_hash,
-                    labels=data.digest,
-                )
+            reads = {split: sides[split].content_hash for split in SPLITS} | {"labels": data.digest}
+            for probe in self._probes:
+                yield probe.job(name, dataset.name, dataset.kind, reads)
 
     def _all_seconds(self) -> float:
         """Estimated seconds of all jobs, finished or not."""
         return sum(
-            job_seconds(job, data, self._size(data, place), patch_spec(backbone).grid, _device())
+            probe_seconds(probe, data, self._size(data, place), patch_spec(backbone).grid, _device())
             for data in self.datasets
             for place, backbone in enumerate(self.backbones)
-            for job in self._kinds
+            for probe in self._probes
         )
 
 
@@ -284,15 +276,17 @@ def _part(data: OpenDataset, backbone: Backbone, size: PatchSize, left: int, mem
     }
 
 
-def _same_data(jobs: Sequence[PatchJob]) -> list[list[PatchJob]]:
+def _same_data(jobs: Sequence[Job]) -> list[list[Job]]:
     """The jobs in groups with the same features."""
-    return [list(group) for _, group in groupby(jobs, lambda job: (job.domain, job.backbone))]
+    return [list(group) for _, group in groupby(jobs, lambda job: (job.dataset, job.backbone))]
 
 
-def _job_seconds(job: PatchJob, data: DenseData) -> float:
+def _job_seconds(job: Job, data: DenseData) -> float:
     train, test = (data.features[job.backbone][split] for split in SPLITS)
     size = size_of(data.opened, train.positions, test.positions, test.channels)
-    return job_seconds(job, data.opened, size, test.grid, _device())
+    probe = job.fitted
+    assert isinstance(probe, PatchProbe)
+    return probe_seconds(probe, data.opened, size, test.grid, _device())
 
 
 def _device() -> str:

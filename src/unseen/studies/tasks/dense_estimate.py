@@ -15,7 +15,7 @@ from unseen.files import byte_size
 from unseen.images.dense.labels import Objects
 from unseen.images.open_dataset import OpenDataset
 from unseen.probes.patches.codes import CODEWORDS, ClassCodes, Codes, DepthCodes, NormalCodes, patch_histograms
-from unseen.probes.patches.job import PatchJob, PatchSize
+from unseen.probes.patches.patch_probe import PatchProbe, PatchSize
 from unseen.probes.patches.scoring import MapScorer, image_score, map_prediction
 from unseen.runs.notices import Notice, notice
 
@@ -47,53 +47,52 @@ class PeakMemory:
     notices: Sequence[Notice]
 
 
-def peak_memory(jobs: Sequence[PatchJob], name: str, size: PatchSize, device: str) -> PeakMemory:
-    """The memory of jobs that run one after the other; an error if a GPU has too little of it.
+def peak_memory(probes: Sequence[PatchProbe], name: str, size: PatchSize, device: str) -> PeakMemory:
+    """The memory of probes that run one after the other; an error if a GPU has too little of it.
 
     Args:
         name: of the data set.
-        size: of all jobs.
+        size: of all jobs of these probes.
     """
-    if not jobs:
+    if not probes:
         return PeakMemory(0, ())
     if device != "cuda":
-        least = max(job.demand(size, 4).read for job in jobs) + LABEL_BYTES * size.patches
+        least = max(probe.demand(size, 4).read for probe in probes) + LABEL_BYTES * size.patches
         return PeakMemory(least, ())
     free = free_bytes(torch.device(device))
-    demands = [job.demand(size, 2) for job in jobs]
+    demands = [probe.demand(size, 2) for probe in probes]
     least = max(min(each.kept, each.read) for each in demands)
     if least > free:
         raise UserError(
             f"{name}: its patch probes need {byte_size(least)} of GPU memory, and {byte_size(max(free, 0))} are free; "
             "end other programs that use this GPU, or hide it (CUDA_VISIBLE_DEVICES=) to use the CPU"
         )
-    return PeakMemory(max(each.peak(free) for each in demands), [*_read_again(jobs, name, size, free)])
+    return PeakMemory(max(each.peak(free) for each in demands), [*_read_again(probes, name, size, free)])
 
 
-def _read_again(jobs: Sequence[PatchJob], name: str, size: PatchSize, free: int) -> Iterator[Notice]:
+def _read_again(probes: Sequence[PatchProbe], name: str, size: PatchSize, free: int) -> Iterator[Notice]:
     """A notice if features do not fit, with a number of patches that would."""
-    if all(job.demand(size, 2).fits(free) for job in jobs):
+    if all(probe.demand(size, 2).fits(free) for probe in probes):
         return
     fitting = [
         number
         for number in range(1, size.positions)
-        if all(job.demand(replace(size, positions=number), 2).fits(free) for job in jobs)
+        if all(probe.demand(replace(size, positions=number), 2).fits(free) for probe in probes)
     ]
     if fitting:
         kept = byte_size(2 * size.patches * size.channels)
         yield notice("features-read-again", name, title=name, size=kept, free=byte_size(free), patches=fitting[-1])
 
 
-def job_seconds(job: PatchJob, data: OpenDataset, size: PatchSize, grid: tuple[int, int], device: str) -> float:
+def probe_seconds(probe: PatchProbe, data: OpenDataset, size: PatchSize, grid: tuple[int, int], device: str) -> float:
     """Seconds to fit a probe, predict the patches of test images, and read and score maps."""
-    alike = replace(job, backbone="", domain="", train="", test="", labels="")
-    return _probe_seconds(alike, size, device) + _map_seconds(data, size, grid, device)
+    return _fit_seconds(probe, size, device) + _map_seconds(data, size, grid, device)
 
 
 @lru_cache(maxsize=64)
-def _probe_seconds(job: PatchJob, size: PatchSize, device: str) -> float:
+def _fit_seconds(probe: PatchProbe, size: PatchSize, device: str) -> float:
     place = torch.device(device)
-    return sum(times * _timed(piece, place) for piece, times in job.samples(size, place))
+    return sum(times * _timed(piece, place) for piece, times in probe.samples_of_work(size, place))
 
 
 @lru_cache(maxsize=64)

@@ -11,6 +11,7 @@ from unseen.images.registry import dense_sets
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_maps
 from unseen.papers.dense_settings import PATCH_PROBES, PROBE_TITLES, TRAINED
 from unseen.probes.dense.protocols import SHORT
+from unseen.probes.patches.patch_probe import kind_of_metric
 from unseen.reading.json_records import typed
 from unseen.runs.comparability_words import ERICSSON, verdict_sentences
 from unseen.runs.data import RunData
@@ -80,7 +81,8 @@ def dense_scores(data: RunData, results: Sequence[Result]) -> list[Score]:
     for result in filter(is_dense, results):
         verdict = _verdict(data, result)
         other = verdict is not None and not verdict.allowed
-        found += [replace(score, domain=own_name(score.domain)) if other else score for score in result_scores(result)]
+        scores = result_scores(result, data)
+        found += [replace(score, domain=own_name(score.domain)) if other else score for score in scores]
     return found
 
 
@@ -93,13 +95,13 @@ def dense_tasks(data: RunData, results: Sequence[Result], pictures: Mapping[str,
     titles = {domain.name: domain.title for domain in data.domains}
     groups: dict[str, dict[tuple[str, str], list[Result]]] = {}
     for result in filter(is_dense, results):
-        first = next(result_scores(result))
+        first = next(result_scores(result, data))
         groups.setdefault(first.domain, {}).setdefault((first.probe, first.protocol), []).append(result)
     return [
         DenseTask(
             name,
             titles.get(name, name) if name in dense_sets() else own_title(titles.get(name, name)),
-            (some := next(iter(probes.values()))[0]).job["kind"],
+            kind_of_metric((some := next(iter(probes.values()))[0]).job["metric"]),
             _classes(some),
             [_probe(data, *key, found, titles, pictures) for key, found in probes.items()],
         )
@@ -116,7 +118,7 @@ def _probe(
     pictures: Mapping[str, Path],
 ) -> DenseProbe:
     verdicts = {
-        (str(result.job["backbone"]), str(result.job["domain"])): verdict
+        (str(result.job["backbone"]), str(result.job["dataset"])): verdict
         for result in results
         if (verdict := _verdict(data, result)) is not None
     }
@@ -129,39 +131,40 @@ def _probe(
     else:
         said = verdict_sentences(verdicts, titles, ERICSSON)
     beside = any(verdict.allowed for verdict in verdicts.values())
-    return DenseProbe(probe, protocol, [_result(result, pictures) for result in results], beside, said)
+    return DenseProbe(probe, protocol, [_result(data, result, pictures) for result in results], beside, said)
 
 
 def _drawn(results: Sequence[Result]) -> list[str]:
     """How many patches of each training image were used, if not all."""
-    numbers = sorted({result.job["protocol"].get("patches", "all") for result in results} - {"all"})
+    numbers = sorted({result.job["settings"]["protocol"].get("patches", "all") for result in results} - {"all"})
     return [f"With {number} patches of each training image, at the same positions in all." for number in numbers]
 
 
-def _result(result: Result, pictures: Mapping[str, Path]) -> DenseResult:
+def _result(data: RunData, result: Result, pictures: Mapping[str, Path]) -> DenseResult:
     folder = pictures.get(result.key)
     files = sorted(folder.glob("*.png"), key=lambda path: (len(path.stem), path.stem)) if folder else []
-    by_class = result.values.get("by_class", [])
+    by_class = result.details.get("by_class", [])
     count = len(_classes(result))
     if not isinstance(by_class, list) or (by_class and count and len(by_class) != count):
         raise UserError(f"the result {result.key}.json is damaged; delete the file and run again")
     where = f"{result.key}.json"
-    known = {each.file: each for each in typed(result.values.get("pictures", []), list[KeptPicture], where)}
-    drawn_from = typed(result.values.get("drawn_from", EARLIER_SCORE), float, where)
-    return DenseResult(str(result.job["backbone"]), list(result_scores(result)), by_class, files, known, drawn_from)
+    known = {each.file: each for each in typed(result.details.get("pictures", []), list[KeptPicture], where)}
+    drawn_from = typed(result.details.get("drawn_from", EARLIER_SCORE), float, where)
+    scores = list(result_scores(result, data))
+    return DenseResult(str(result.job["backbone"]), scores, by_class, files, known, drawn_from)
 
 
 def _classes(result: Result) -> list[str]:
     """Names of the classes: from the result, or from the data set with that name, or numbers."""
-    known = dense_sets().get(str(result.job["domain"]))
-    count = len(result.values.get("by_class", []))
-    names = result.values.get("classes") or (known.names if known else ())
+    known = dense_sets().get(str(result.job["dataset"]))
+    count = len(result.details.get("by_class", []))
+    names = result.details.get("classes") or (known.names if known else ())
     return list(names) if len(names) == count else [f"class {number}" for number in range(count)]
 
 
 def _verdict(data: RunData, result: Result) -> Comparability | None:
     """Whether a training used the paper's data; None if the paper has no such numbers."""
-    score = next(result_scores(result))
+    score = next(result_scores(result, data))
     trained = TRAINED.get(score.probe)
     if trained is None or trained.domain != score.domain:
         return None

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, did_you_mean, option
@@ -25,7 +24,7 @@ def dense_probing(
     settings: Settings,
     probes: Sequence[str],
     patches: int | str = "all",
-) -> Request[Any]:
+) -> Request:
     """Probes on patch features.
 
     Args:
@@ -53,7 +52,7 @@ def dense_training(
     steps: int | None,
     scale: float,
     seed: int,
-) -> Request[Any]:
+) -> Request:
     """Training end to end; fewer steps or smaller images than in the paper make a short form.
 
     Args:

@@ -20,7 +20,7 @@ from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.images.dense.labels import Kind
 from unseen.images.open_dataset import OpenDataset
 from unseen.papers.comparability import ScoredData
-from unseen.probes.by_name.dense_trained import DenseTrainingJob, score_name
+from unseen.probes.by_name.dense_trained import DenseTrained, protocol_of_training, score_name
 from unseen.probes.dense.bodies import Extension, extension_of
 from unseen.probes.dense.protocols import (
     DETECTION_FINETUNED,
@@ -31,12 +31,12 @@ from unseen.probes.dense.protocols import (
     extended,
 )
 from unseen.probes.dense.work import train_and_score
+from unseen.probes.job import Fit, Job, fits_kept
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
-from unseen.runs.job import job_key
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
 from unseen.runs.parts import loads
@@ -83,19 +83,23 @@ class _Trains:
     device: str | None
     watch: Watch
 
-    def __call__(self, job: DenseTrainingJob) -> dict[str, Any]:
+    def __call__(self, job: Job) -> dict[str, Any]:
         device = torch.device(self.device) if self.device else default_device()
-        checkpoint, data = _checkpoint(job, self.out), self.datasets[job.domain]
+        checkpoint, data = _checkpoint(job, self.out), self.datasets[job.dataset]
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        name = score_name(job.protocol.backbone, job.protocol.name)
-        step = self.watch.stepping(f"{job.domain}, {job.backbone}, {name}", job.protocol.steps)
-        copy, pictures = _copy(self.backbones[job.backbone].loaded("cpu")), self.out / PICTURES / job_key(job)
-        measured = train_and_score(job, copy, data, device, checkpoint=checkpoint, pictures=pictures, watch=step)
-        return measured | {"classes": list(data.classes), "device": device.type}
+        protocol = protocol_of_training(job)
+        name = score_name(protocol.backbone, protocol.name)
+        step = self.watch.stepping(f"{job.dataset}, {job.backbone}, {name}", protocol.steps)
+        copy, pictures = _copy(self.backbones[job.backbone].loaded("cpu")), self.out / PICTURES / job.key
+        values, details = train_and_score(
+            job, protocol, copy, data, device, checkpoint=checkpoint, pictures=pictures, watch=step
+        )
+        fit = Fit(name, None, job.seed, values, details | {"classes": list(data.classes)})
+        return fits_kept([fit]) | {"device": device.type}
 
 
-def _checkpoint(job: DenseTrainingJob, out: Path) -> Path:
-    return out / CHECKPOINTS / f"{job_key(job)}.pt"
+def _checkpoint(job: Job, out: Path) -> Path:
+    return out / CHECKPOINTS / f"{job.key}.pt"
 
 
 def _copy(backbone: Backbone) -> Backbone:
@@ -148,7 +152,7 @@ class DenseTrainingRequest:
         }
 
     @cached_property
-    def jobs(self) -> list[DenseTrainingJob]:
+    def jobs(self) -> list[Job]:
         """The jobs by data set, protocol and backbone."""
         arithmetic = "float16" if self.device.type == "cuda" else "float32"
         found = []
@@ -156,18 +160,8 @@ class DenseTrainingRequest:
             refuse_unscorable(data)
             images, labels = names_and_pixels(data.source, data.manifest, SPLITS), survey_labels(data).digest
             found += [
-                DenseTrainingJob(
-                    study=STUDY,
-                    protocol=protocol,
-                    backbone=each.label,
-                    spec=each.spec,
-                    domain=data.dataset.name,
-                    kind=data.dataset.kind,
-                    images=images,
-                    labels=labels,
-                    seed=self.seed,
-                    arithmetic=arithmetic,
-                    revision=DenseTrainingJob.revision_of(data.dataset.kind, each.spec, arithmetic),
+                DenseTrained(protocol).job(
+                    each.label, each.spec, data.dataset.name, data.dataset.kind, images, labels, self.seed, arithmetic
                 )
                 for number in range(len(BY_KIND[data.dataset.kind]))
                 for each in self.backbones
@@ -181,15 +175,15 @@ class DenseTrainingRequest:
         left = missing(self.jobs, out / RESULTS)
         parts: list[dict[str, Cell]] = []
         for job in self.jobs:
-            counts = Counter(self._data(job).manifest.splits)
+            counts, protocol = Counter(self._data(job).manifest.splits), protocol_of_training(job)
             parts.append(
                 {
-                    "data set": job.domain,
+                    "data set": job.dataset,
                     "backbone": job.backbone,
-                    "trained": score_name(job.protocol.backbone, job.protocol.name),
+                    "trained": score_name(protocol.backbone, protocol.name),
                     "train": counts["train"],
                     "test": counts["test"],
-                    "steps left": job.protocol.steps if job in left else 0,
+                    "steps left": protocol.steps if job in left else 0,
                 }
             )
         seconds = self._seconds(left) / means.places
@@ -198,19 +192,16 @@ class DenseTrainingRequest:
             notices=self._notices(),
         )  # fmt: skip
 
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[DenseTrainingJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         """The trainings as jobs."""
         return Prepared(
             self._run(),
             self.jobs,
             lambda jobs, results, means: self._train(jobs, results, means, watch),
             lambda jobs, results, means: self._seconds(missing(jobs, results)) / means.places,
-            recorded="begun",
         )
 
-    def _train(
-        self, jobs: Sequence[DenseTrainingJob], results: Path, means: Means, watch: Watch
-    ) -> Iterator[DenseTrainingJob]:
+    def _train(self, jobs: Sequence[Job], results: Path, means: Means, watch: Watch) -> Iterator[Job]:
         if means.spread and self.device.type != default_device().type:
             raise UserError(f"{argument('device')} selects one device, but these trainings use several; leave it out")
         device = None if means.spread else str(self.device)
@@ -220,16 +211,17 @@ class DenseTrainingRequest:
             _checkpoint(job, results.parent).unlink(missing_ok=True)
             yield job
 
-    def _seconds(self, jobs: Sequence[DenseTrainingJob]) -> float:
+    def _seconds(self, jobs: Sequence[Job]) -> float:
         """Estimated seconds, from timing a few steps of each network on the images."""
-        every = {(job.backbone, job.domain, job.protocol.name): job for job in jobs}
-        return sum(job.protocol.steps * self._step_seconds(job) for job in every.values())
+        every = {(job.backbone, job.dataset, job.protocol): job for job in jobs}
+        return sum(protocol_of_training(job).steps * self._step_seconds(job) for job in every.values())
 
-    def _step_seconds(self, job: DenseTrainingJob) -> float:
+    def _step_seconds(self, job: Job) -> float:
         (passed, timed), times = MEASURED_STEPS[self.device.type], list[float]()
-        few = replace(job.protocol, steps=passed + timed, warm_up=0, milestones=())
+        few = replace(protocol_of_training(job), steps=passed + timed, warm_up=0, milestones=())
         train_and_score(
-            replace(job, protocol=few),
+            job,
+            few,
             _copy(next(each for each in self.backbones if each.label == job.backbone)),
             self._data(job),
             self.device,
@@ -239,8 +231,8 @@ class DenseTrainingRequest:
         )
         return (times[-1] - times[passed - 1]) / timed
 
-    def _data(self, job: DenseTrainingJob) -> OpenDataset:
-        return next(each for each in self.datasets if each.dataset.name == job.domain)
+    def _data(self, job: Job) -> OpenDataset:
+        return next(each for each in self.datasets if each.dataset.name == job.dataset)
 
     def _used(self) -> list[ProtocolUsed]:
         every = {each.name: each for of in self.protocols.values() for each in of}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,11 @@ from unseen.images.dense.label_survey import survey_labels
 from unseen.images.dense.labels import Map, Objects
 from unseen.images.dense.pictures import KeptPicture, label_picture
 from unseen.images.open_dataset import OpenDataset
-from unseen.probes.patches.job import PatchJob, Predictor
+from unseen.probes.job import Job, fits_kept
+from unseen.probes.patches.patch_probe import PatchProbe, Predictor
 from unseen.probes.patches.scoring import image_score, map_prediction, picture_name
 from unseen.probes.patches.task import PatchTask
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
-from unseen.runs.job import job_key
 from unseen.runs.notices import Notice, notice
 from unseen.studies.tasks.page_data import PICTURES
 
@@ -51,16 +51,18 @@ class DenseProbe:
     data: Mapping[str, DenseData]
     out: Path
 
-    def __call__(self, job: PatchJob) -> dict[str, Any]:
-        here, device = self.data[job.domain], default_device()
+    def __call__(self, job: Job) -> dict[str, Any]:
+        here, device, probe = self.data[job.dataset], default_device(), job.fitted
+        assert isinstance(probe, PatchProbe)
         sides = here.features[job.backbone]
-        for split, wanted in (("train", job.train), ("test", job.test)):
-            if sides[split].content_hash != wanted:
+        for split in ("train", "test"):
+            if sides[split].content_hash != job.reads[split]:
                 raise UserError(f"{sides[split].place}: changed since this run was planned; run it again")
         task = _task(here, job.backbone, device)
-        measured, predictor = job.run(task)
-        pictures = [asdict(each) for each in _pictures(task, predictor, self.out / PICTURES / job_key(job))]
-        return measured | {"classes": list(here.opened.classes), "device": device.type, "pictures": pictures}
+        fit, predictor = probe.predictor(task, job.seed)
+        pictures = [asdict(each) for each in _pictures(task, predictor, self.out / PICTURES / job.key)]
+        details = {**fit.details, "classes": list(here.opened.classes), "pictures": pictures}
+        return fits_kept([replace(fit, details=details)]) | {"device": device.type}
 
 
 @lru_cache(maxsize=1)

@@ -4,81 +4,90 @@ The folder has one folder per data set, with one store per split as written by `
 several; or with the user's own features: `train`, `val` and `test` (or `all`), as a store or as a file.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from unseen.backbones.backbone import Backbone
+from unseen.backbones.backbone import Backbone, Spec
 from unseen.errors import ImageError, UserError, did_you_mean
+from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.progress import Progress
-from unseen.features.readers import SUFFIXES
+from unseen.features.readers import SUFFIXES, read_features
 from unseen.features.settings import Settings
-from unseen.features.store import MANIFEST
+from unseen.features.store import MANIFEST, read_store
 from unseen.images.dataset import Dataset
-from unseen.images.open_dataset import OpenDataset
+from unseen.images.open_dataset import OpenDataset, check_classes
 from unseen.images.registry import DATASETS, task_sets
 from unseen.images.rows import ALL, SPLITS
-from unseen.papers.comparability import Draw
 from unseen.probes.samples import SamplesPerClass
 from unseen.runs.data import Study
 from unseen.runs.extraction import Pass, extract_passes
-from unseen.runs.flaws import Flaw
 from unseen.runs.means import ALONE, Means
 from unseen.runs.notices import Notice, left_out
 from unseen.runs.parts import WHOLE
 from unseen.studies.concepts.features import OWN, Place
 from unseen.studies.features import read_about
-from unseen.studies.tasks.kinds import kind_of
+from unseen.studies.probed_features import ProbedFeatures, class_counts, probed_features
 
 STUDY: Study = "tasks"
 
 
-@dataclass(frozen=True)
-class TaskFeatures:
-    """The features of a backbone on a data set, existing or still to be extracted.
-
-    Attributes:
-        hashes, places: hashes and paths by split; empty if the features are still to be extracted.
-        rows: number of images by split.
-        classes: number of classes; 0 if labels are not classes.
-        fewest: number of images of the smallest class, all splits together.
-        dimension: dimension of a feature vector; an image has `vectors` of them: one, or one per patch.
-        keys: key of the extraction settings by split; empty if the features are still to be extracted.
-        size: side of the input images of the backbone, in pixels; None if the features do not record it.
-        draw: who chose the images; unknown if the features do not record it.
-        limit: largest number of images per class and split, if only a part was used for a quick look.
-        flaws: damaged images that the extraction skipped.
-        samples: images per class of training and validation data together; None if labels are not classes.
-    """
-
-    backbone: str
-    dataset: Dataset
-    hashes: Mapping[str, str]
-    places: Mapping[str, str]
-    rows: Mapping[str, int]
-    classes: int
-    fewest: int
-    dimension: int
-    keys: Mapping[str, str] = field(default_factory=dict)
-    size: int | None = None
-    draw: Draw = "given"
-    limit: int | None = None
-    flaws: tuple[Flaw, ...] = ()
-    vectors: int = 1
-    samples: SamplesPerClass | None = None
-
-
 class Found(NamedTuple):
-    """Usable features, and a notice about each data set with unusable ones.
+    """Usable features, their data sets, and a notice about each data set with unusable features.
 
     `unfinished` are stores with shards that other parts of a job array have not extracted yet.
     """
 
-    features: list[TaskFeatures]
+    features: list[ProbedFeatures]
     faults: list[Notice]
+    datasets: Mapping[str, Dataset]
     unfinished: Sequence[Path] = ()
+
+
+def features_at(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> ProbedFeatures:
+    """Describe existing features for planning; unusable features are refused.
+
+    Classes are in the order of their names.
+    """
+    try:
+        # The bytes of a store are not verified here, since the probes do that.
+        parts = {split: read_store(path) if path.is_dir() else read_features(path) for split, path in places.items()}
+        aligned = align_splits(list(parts.values()), " and ".join(map(str, places.values())))
+        ordered = dict(zip(parts, aligned, strict=True))
+        where = f"features by {backbone}"
+        check_classes(split_labels(ordered), where, "every class needs one", several=dataset.multi_label)
+    except UserError as error:
+        raise UserError(f"{dataset.name}: {error}") from None
+    return probed_features(
+        backbone, dataset.name, ordered, places, order="sorted", several=dataset.multi_label, metric=dataset.metric
+    )
+
+
+def expected_features(opened: OpenDataset, spec: Spec, label: str) -> ProbedFeatures:
+    """Features that are still to be extracted."""
+    dataset, manifest = opened.dataset, opened.manifest
+    names = sorted({entry.label for entry in manifest.entries})
+    place = {name: number for number, name in enumerate(names)}
+    labels: dict[str, list[int]] = {split: [] for split in splits_of(dataset)}
+    for entry, split in zip(manifest.entries, manifest.splits, strict=True):
+        labels[split].append(place[entry.label])
+    counts = class_counts(labels, names, several=dataset.multi_label)
+    fitted = Counter(number for split in ("train", "val") for number in labels.get(split, ()))
+    return ProbedFeatures(
+        label,
+        dataset.name,
+        {split: len(of) for split, of in labels.items()},
+        len(counts.train),
+        spec.dimension,
+        samples=SamplesPerClass.of(fitted.values()),
+        counts=counts,
+        target="classes" if dataset.multi_label else "class",
+        metric=dataset.metric,
+        order="sorted",
+        limit=manifest.limit,
+    )
 
 
 def splits_of(dataset: Dataset) -> tuple[str, ...]:
@@ -104,7 +113,6 @@ def extract_dataset(
         means: the hardware to extract on.
     """
     dataset = opened.dataset
-    settings = kind_of(dataset).settings(settings)
     splits, place = splits_of(dataset), folder / dataset.name
     passes = [
         Pass(opened.source, opened.manifest, split, place, partial(watch, dataset.name, split)) for split in splits
@@ -112,10 +120,10 @@ def extract_dataset(
     try:
         stores = dict(zip(splits, extract_passes(means, passes, backbones, settings), strict=True))
     except ImageError as error:
-        return Found([], [left_out(dataset.name, f"{dataset.name}: {error}")])
+        return Found([], [left_out(dataset.name, f"{dataset.name}: {error}")], {})
     made = [place for places in stores.values() for place in places]
     if settings.part != WHOLE and not all((place / MANIFEST).is_file() for place in made):
-        return Found([], [], made)
+        return Found([], [], {}, made)
     return _usable(
         (backbone.label, dataset, {split: found[number] for split, found in stores.items()})
         for number, backbone in enumerate(backbones)
@@ -123,20 +131,21 @@ def extract_dataset(
 
 
 def _usable(places: Iterable[tuple[str, Dataset, Mapping[str, Path]]]) -> Found:
-    found, faults = [], []
+    found, faults, datasets = [], [], dict[str, Dataset]()
     for backbone, dataset, at in places:
+        datasets[dataset.name] = dataset
         try:
-            found.append(kind_of(dataset).describe(backbone, dataset, at))
+            found.append(features_at(backbone, dataset, at))
         except UserError as error:
             faults.append(left_out(dataset.name, str(error)))
-    return Found(found, faults)
+    return Found(found, faults, datasets)
 
 
-def features_in(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> list[TaskFeatures]:
+def features_in(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> list[ProbedFeatures]:
     """The features of a data set for all given backbones, in order; empty if some are missing or invalid."""
     try:
         places = _in_folder(folder, dataset, backbones)
-        return [kind_of(dataset).describe(name, dataset, places[name]) for name in backbones]
+        return [features_at(name, dataset, places[name]) for name in backbones]
     except UserError:
         return []  # extraction or probing will report the error
 
@@ -157,7 +166,7 @@ def find_task_features(folder: Path, names: Sequence[str | OpenDataset], backbon
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; it should contain one folder of features per data set")
     there = [name for name in task_sets() if (folder / name).is_dir()]
-    features: list[TaskFeatures] = []
+    features: list[ProbedFeatures] = []
     faults: list[Notice] = []
     for name in map(str, names or there):
         try:
@@ -178,7 +187,7 @@ def find_task_features(folder: Path, names: Sequence[str | OpenDataset], backbon
         raise UserError(
             f"{folder}: no features of any data set; each has a folder of its name ({', '.join(task_sets())})"
         )
-    return Found(features, faults)
+    return Found(features, faults, {each.dataset: DATASETS[each.dataset] for each in features})
 
 
 def _in_folder(folder: Path, dataset: Dataset, backbones: Sequence[str]) -> dict[str, dict[str, Path]]:

@@ -19,17 +19,14 @@ from unseen.images.open_dataset import OpenDataset
 from unseen.images.rows import SPLITS
 from unseen.papers.comparability import ScoredData
 from unseen.papers.transfer import SOURCE
+from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.finetuning.grid import FinetuneGrid
 from unseen.probes.finetuning.images import TaskImages, whole_transform
-from unseen.probes.finetuning.jobs import (
-    FinetuneTaskJob,
-    FinetuneTrialJob,
-    trial_jobs,
-)
+from unseen.probes.finetuning.jobs import TRIAL, grid_job, grid_of
+from unseen.probes.job import Job, digest_of
 from unseen.runs.data import Backbone as Row
 from unseen.runs.data import Domain, RunData
 from unseen.runs.executors.here import run_here
-from unseen.runs.job import job_key
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import Notice
 from unseen.runs.record import extend_run, write_run
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
 
 CHECKPOINTS = "checkpoints"
 PIXELS = "pixels"
-TrainingJob = FinetuneTrialJob | FinetuneTaskJob
 Watch = Callable[[str, int], None]
 """Called with the name of a training and the number of its finished steps."""
 
@@ -62,50 +58,49 @@ class Cost:
 
 def plan_finetuning(
     backbone: Backbone, opened: OpenDataset, grid: FinetuneGrid, *, device: "torch.device", seed: int = 0
-) -> FinetuneTaskJob:
+) -> Job:
     """The job that fine-tunes a backbone on a data set; a backbone without parameters is refused."""
     if not any(True for _ in backbone.module.parameters()):
         raise UserError(f"{backbone.spec.id}: has no trainable parameters, so it cannot be fine-tuned")
     arithmetic = "float16" if device.type == "cuda" else "float32"
-    return FinetuneTaskJob(
-        STUDY,
-        grid,
+    return grid_job(
         backbone.label,
         backbone.spec,
         opened.dataset.name,
         names_and_pixels(opened.source, opened.manifest, SPLITS),
+        grid,
         opened.dataset.metric,
         arithmetic,
         seed,
     )
 
 
-def is_done(job: FinetuneTaskJob, out: Path) -> bool:
+def is_done(job: Job, out: Path) -> bool:
     """Whether a run has the result of a job."""
     return not missing([job], out / RESULTS)
 
 
-def cost(job: FinetuneTaskJob, opened: OpenDataset, out: Path) -> Cost:
+def cost(job: Job, backbone: Backbone, opened: OpenDataset, out: Path) -> Cost:
     """The remaining cost of a job."""
     if is_done(job, out):
         return Cost(0, 0, 0)
-    trainings = len(missing(trial_jobs(job), out / RESULTS)) + 1
-    transform = job.spec.transform
+    trainings = len(missing(job.needs, out / RESULTS)) + 1
+    transform = backbone.spec.transform
     trained = sum(split in {"train", "val"} for split in opened.manifest.splits)
     pixels = len(opened.manifest) * transform.size**2 + trained * whole_transform(transform).size ** 2
-    return Cost(trainings, trainings * job.protocol.steps, 3 * pixels)
+    return Cost(trainings, trainings * grid_of(job).steps, 3 * pixels)
 
 
 def run_training(
-    job: TrainingJob,
-    task: FinetuneTaskJob,
+    job: Job,
+    task: Job,
     backbone: Backbone,
     images: TaskImages,
     out: Path,
     *,
     device: "torch.device",
     watch: Watch = lambda _, __: None,
-) -> Iterator[TrainingJob]:
+) -> Iterator[Job]:
     """Train a job without a result, starting from the last checkpoint, and yield it when it is done.
 
     Args:
@@ -114,17 +109,17 @@ def run_training(
         out: folder of the run. During a training it has a checkpoint of twice the size of the network, and one for each
             setting that diverged when it was trained again, until a setting succeeds.
     """
-    if backbone.spec != job.spec:
-        raise UserError(f"{job.backbone} on {job.domain}: changed since this fine-tuning was planned; run it again")
-    results, trials, place = out / RESULTS, trial_jobs(task), checkpoint_path(out, job)
+    if digest_of(backbone.spec) != job.reads["spec"]:
+        raise UserError(f"{job.backbone} on {job.dataset}: changed since this fine-tuning was planned; run it again")
+    results, trials, place = out / RESULTS, task.needs, checkpoint_path(out, job)
 
-    def values(job: TrainingJob) -> dict[str, Any]:
-        if isinstance(job, FinetuneTrialJob):
+    def values(job: Job) -> dict[str, Any]:
+        if job.probe == TRIAL:
             name = f"setting {trials.index(job) + 1} of {len(trials)}"
             return run_trial(job, backbone, images, place, device, partial(watch, name))
         tried = [_result(results, trial) for trial in trials]
         tell = partial(watch, "the best")
-        found = run_task(job, [each.values for each in tried], backbone, images, place, device, tell)
+        found = run_task(job, [each.details for each in tried], backbone, images, place, device, tell)
         return found | {"trial_seconds": sum(each.seconds for each in tried)}
 
     for done in run_here([job], results, values):
@@ -133,13 +128,13 @@ def run_training(
         yield done
 
 
-def checkpoint_path(out: Path, job: TrainingJob) -> Path:
+def checkpoint_path(out: Path, job: Job) -> Path:
     """The path of the checkpoint of a trial; for a task, the beginning of the names of its checkpoints."""
-    return out / CHECKPOINTS / f"{job_key(job)}.pt"
+    return out / CHECKPOINTS / f"{job.key}.pt"
 
 
-def _result(folder: Path, job: FinetuneTrialJob) -> Result:
-    result = read_result(folder, job_key(job))
+def _result(folder: Path, job: Job) -> Result:
+    result = read_result(folder, job.key)
     if result is None:
         raise UserError(f"{folder}: the result of a trial was removed while it was needed; run the same command again")
     return result
@@ -183,16 +178,16 @@ def _scored(backbone: str, opened: OpenDataset) -> ScoredData:
     return ScoredData(backbone, opened.dataset.name, SOURCE, len(opened.classes), images, "given")
 
 
-def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]) -> tuple[RunData, list[str]]:
+def record_finetunings(out: Path, data: RunData, jobs: Sequence[Job]) -> tuple[RunData, list[str]]:
     """Add finished jobs to their run; they replace those of another grid for the same backbone and data set."""
-    own = [job_key(job) for job in jobs]
-    done = {(job.backbone, job.domain) for job in jobs}
+    own = [job.key for job in jobs]
+    done = {(job.backbone, job.dataset) for job in jobs}
     with folder_lock(out):
         data, keys = extend_run(out, data, own)
         replaced = {
             result.key
             for result in finetuned_results(out, keys)
-            if result.key not in own and (result.job["backbone"], result.job["domain"]) in done
+            if result.key not in own and (result.job["backbone"], result.job["dataset"]) in done
         }
         kept = [key for key in keys if key not in replaced]
         write_run(out, data, kept)
@@ -201,4 +196,4 @@ def record_finetunings(out: Path, data: RunData, jobs: Sequence[FinetuneTaskJob]
 
 def finetuned_results(out: Path, keys: Sequence[str]) -> list[Result]:
     """The results of fine-tuning in a run."""
-    return [result for result in read_all(out / RESULTS, keys) if result.is_of(FinetuneTaskJob)]
+    return [result for result in read_all(out / RESULTS, keys) if result.is_of(FineTuned.name)]

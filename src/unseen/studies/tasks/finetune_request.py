@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from unseen.backbones.backbone import Backbone
 from unseen.device import default_device
-from unseen.errors import OtherPartsError, UserError, argument
+from unseen.errors import JobsError, OtherPartsError, UserError, argument
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
 from unseen.files import byte_size
 from unseen.images.open_dataset import OpenDataset
+from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.finetuning.grid import STEPS, FinetuneGrid, finetune_grid
-from unseen.probes.finetuning.jobs import FinetuneTaskJob, trial_jobs
+from unseen.probes.job import Job
 from unseen.runs.execute import Executor, even
 from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
@@ -33,7 +34,6 @@ from unseen.studies.finetuning import Steps, training_seconds
 from unseen.studies.study import Cell, Plan, Prepared, Watch
 from unseen.studies.tasks.finetune import (
     PIXELS,
-    TrainingJob,
     cost,
     finetune_run,
     is_done,
@@ -47,19 +47,6 @@ if TYPE_CHECKING:
     import torch
 
 
-class TrainingError(UserError):
-    """Some fine-tunings failed, and all others are done.
-
-    Attributes:
-        failures: one line per failure, with the names of data set and backbone.
-        done: number of fine-tunings that did not fail.
-    """
-
-    def __init__(self, failures: Sequence[str], failed: int, of: int) -> None:
-        super().__init__(f"{failed} of {of} fine-tunings failed: {'; '.join(failures)}")
-        self.failures, self.done = list(failures), of - failed
-
-
 def training_device(name: str | None) -> "torch.device":
     """The device with a name, or by default a GPU if there is one; a missing device is an error."""
     return checked_device(Settings(device=name or default_device().type))
@@ -69,13 +56,13 @@ def training_device(name: str | None) -> "torch.device":
 class Finetuning:
     """The fine-tuning of a backbone on a data set: its final job, the backbone and the data set."""
 
-    job: FinetuneTaskJob
+    job: Job
     backbone: Backbone
     opened: OpenDataset
 
-    def trainings(self, out: Path) -> list[TrainingJob]:
+    def trainings(self, out: Path) -> list[Job]:
         """One training per setting of the grid and a final one; only the final one if the others were not kept."""
-        trials = trial_jobs(self.job)
+        trials = list(self.job.needs)
         lost = is_done(self.job, out) and missing(trials, out / RESULTS)
         return [self.job] if lost else [*trials, self.job]
 
@@ -135,7 +122,7 @@ class FinetuneRequest:
     def plan(self, out: Path, means: Means) -> Plan:
         """The missing trainings, and the disk space of decoded images during the training on a data set."""
         refuse_other_run(out, finetune_run(self.backbones, self.split.datasets).setup)
-        costs = [cost(each.job, each.opened, out) for each in self.finetunings]
+        costs = [cost(each.job, each.backbone, each.opened, out) for each in self.finetunings]
         most, free = max(left.bytes for left in costs), free_disk(out)
         lacking = f"{out}: {byte_size(most)} of decoded images are to be written, but {byte_size(free)} are free."
         lacking = lacking if most > free else ""
@@ -143,7 +130,7 @@ class FinetuneRequest:
         for each, left in zip(self.finetunings, costs, strict=True):
             counts = Counter(each.opened.manifest.splits)
             images: dict[str, Cell] = {split: counts[split] for split in ("train", "val", "test")}
-            named: dict[str, Cell] = {"data set": each.job.domain, "backbone": each.job.backbone}
+            named: dict[str, Cell] = {"data set": each.job.dataset, "backbone": each.job.backbone}
             todo: dict[str, Cell] = {"trainings left": left.trainings, "steps left": left.steps}
             todo["decoded images"] = left.bytes
             parts.append({**named, **images, "metric": each.job.metric, **todo})
@@ -160,26 +147,26 @@ class FinetuneRequest:
             notices=[*self.split.absent, *map(told, filter(None, [self.grid.short, lacking]))],
         )
 
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[TrainingJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         """The trainings as jobs; images are decoded when they are needed."""
         return Prepared(
             finetune_run(self.backbones, self.split.datasets, self.split.missed),
             self._trainings(out),
             lambda jobs, _, means: self._train(jobs, out, means, watch),
             lambda jobs, results, means: self._seconds(missing(jobs, results), means),
-            recorded="work",
+            records_itself=True,
         )
 
-    def _trainings(self, out: Path) -> list[TrainingJob]:
+    def _trainings(self, out: Path) -> list[Job]:
         return [job for each in self.finetunings for job in each.trainings(out)]
 
-    def _seconds(self, jobs: Sequence[TrainingJob], means: Means) -> float:
+    def _seconds(self, jobs: Sequence[Job], means: Means) -> float:
         """Estimated seconds of trainings, without decoding."""
         counts = Counter(job.backbone for job in jobs)
         todo = [Steps(each, self.grid.batch, counts[each.label] * self.grid.steps) for each in self.backbones]
         return training_seconds(todo, self.device) / means.places
 
-    def _train(self, jobs: Sequence[TrainingJob], out: Path, means: Means, watch: Watch) -> Iterator[TrainingJob]:
+    def _train(self, jobs: Sequence[Job], out: Path, means: Means, watch: Watch) -> Iterator[Job]:
         """Run the missing trainings; a failure does not stop the others.
 
         In this process, backbones and data sets are trained one after another. Several devices try all settings first.
@@ -204,21 +191,21 @@ class FinetuneRequest:
                             self._record(job, out)
                             yield job
                     except UserError as error:
-                        failures.append(str(error))
-                        watch.tell(failures[-1])
+                        failures += error.failures if isinstance(error, JobsError) else [str(error)]
+                        watch.tell(str(error))
                 trainer.forget()
         if failures:
             left = {*missing(jobs, out / RESULTS)}
-            failed = [each for each in self.finetunings if left & {*each.trainings(out)}]
-            raise TrainingError(failures, len(failed), len(self.finetunings))
+            done = sum(not left & {*each.trainings(out)} for each in self.finetunings)
+            raise JobsError(failures, done) if done else UserError("; ".join(failures))
         self._refuse_untried(own, out)
 
     def _trials(
-        self, some: Sequence[Finetuning], own: set[TrainingJob], out: Path, executor: Executor, trainer: Trainer
-    ) -> Iterator[TrainingJob]:
+        self, some: Sequence[Finetuning], own: set[Job], out: Path, executor: Executor, trainer: Trainer
+    ) -> Iterator[Job]:
         """Try the settings of unfinished fine-tunings."""
         groups = [
-            [trial for trial in missing(trial_jobs(each.job), out / RESULTS) if trial in own]
+            [trial for trial in missing(each.job.needs, out / RESULTS) if trial in own]
             for each in some
             if not is_done(each.job, out)
         ]
@@ -226,20 +213,20 @@ class FinetuneRequest:
             yield from executor([group for group in groups if group], trainer, even)
 
     def _tasks(
-        self, some: Sequence[Finetuning], own: set[TrainingJob], out: Path, executor: Executor, trainer: Trainer
-    ) -> Iterator[TrainingJob]:
+        self, some: Sequence[Finetuning], own: set[Job], out: Path, executor: Executor, trainer: Trainer
+    ) -> Iterator[Job]:
         """Train the best setting if all were tried; finished fine-tunings are recorded again, in case they were not."""
         wanted = [each.job for each in some if each.job in own]
         for job in wanted:
             if is_done(job, out):
                 self._record(job, out)
-        left = [job for job in missing(wanted, out / RESULTS) if not missing(trial_jobs(job), out / RESULTS)]
+        left = [job for job in missing(wanted, out / RESULTS) if not missing(job.needs, out / RESULTS)]
         if left:
             yield from executor([[job] for job in left], trainer, even)
 
-    def _record(self, job: TrainingJob, out: Path) -> None:
+    def _record(self, job: Job, out: Path) -> None:
         """Add a finished fine-tuning to the record of the run."""
-        if isinstance(job, FinetuneTaskJob):
+        if job.probe == FineTuned.name:
             each = next(each for each in self.finetunings if each.job == job)
             record_finetunings(out, finetune_run([each.backbone], [each.opened], self.split.missed), [job])
 
@@ -249,17 +236,17 @@ class FinetuneRequest:
         with ExitStack() as uses:
             alone = {
                 name: uses.enter_context(shared_use(out / f".{PIXELS}-{name}.lock"))
-                for name in sorted({each.job.domain for each in some})
+                for name in sorted({each.job.dataset for each in some})
             }
             yield
             for name, is_alone in alone.items():
-                if all(is_done(each.job, out) for each in self.finetunings if each.job.domain == name) and is_alone():
+                if all(is_done(each.job, out) for each in self.finetunings if each.job.dataset == name) and is_alone():
                     shutil.rmtree(out / PIXELS / name, ignore_errors=True)
 
-    def _refuse_untried(self, own: set[TrainingJob], out: Path) -> None:
+    def _refuse_untried(self, own: set[Job], out: Path) -> None:
         """Refuse to go on if other parts of a job array have not tried all their settings."""
         mine = [each for each in self.finetunings if own & {*each.trainings(out)}]
-        waiting = [each.job.domain for each in mine if not is_done(each.job, out)]
+        waiting = [each.job.dataset for each in mine if not is_done(each.job, out)]
         if waiting:
             raise OtherPartsError(
                 f"this part has done its share of the trainings on {waiting[0]}, but other parts have not finished; "

@@ -10,12 +10,12 @@ from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.images.open_dataset import OpenDataset
 from unseen.probes.finetuning.images import TaskImages, load_task_images
-from unseen.probes.finetuning.jobs import FinetuneTaskJob, trial_jobs
-from unseen.runs.job import job_key
+from unseen.probes.finetuning.jobs import TRIAL, grid_of, protocol_of_training
+from unseen.probes.job import Job
 from unseen.runs.lock import folder_lock
 from unseen.runs.sent_backbone import SentBackbone
 from unseen.studies.study import Watch
-from unseen.studies.tasks.finetune import PIXELS, TrainingJob, run_training
+from unseen.studies.tasks.finetune import PIXELS, run_training
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +32,7 @@ class Trainer:
         workers: processes that decode images.
     """
 
-    tasks: Sequence[FinetuneTaskJob]
+    tasks: Sequence[Job]
     opened: Mapping[str, OpenDataset]
     backbones: Mapping[str, SentBackbone]
     folder: Path
@@ -42,44 +42,45 @@ class Trainer:
     _images: dict[tuple[str, str], TaskImages] = field(default_factory=dict)
 
     @cached_property
-    def _task_of(self) -> dict[str, FinetuneTaskJob]:
-        return {job_key(job): task for task in self.tasks for job in (*trial_jobs(task), task)}
+    def _task_of(self) -> dict[str, Job]:
+        return {job.key: task for task in self.tasks for job in (*task.needs, task)}
 
-    def __call__(self, jobs: Sequence[TrainingJob], /) -> Iterator[TrainingJob]:
+    def __call__(self, jobs: Sequence[Job], /) -> Iterator[Job]:
         for job in jobs:
             try:
                 yield from self._trained(job)
             except UserError as error:
-                raise UserError(f"{job.domain}, {job.backbone}: {error}") from None
+                raise UserError(f"{job.dataset}, {job.backbone}: {error}") from None
 
-    def _trained(self, job: TrainingJob) -> Iterator[TrainingJob]:
+    def _trained(self, job: Job) -> Iterator[Job]:
         import torch
 
         device = torch.device(self.device) if self.device else default_device()
-        told = Stepping(self.watch, f"{job.domain}, {job.backbone}")
+        steps = protocol_of_training(job).steps if job.probe == TRIAL else grid_of(job).steps
+        told = Stepping(self.watch, f"{job.dataset}, {job.backbone}")
         yield from run_training(
             job,
-            self._task_of[job_key(job)],
+            self._task_of[job.key],
             self.backbones[job.backbone].loaded("cpu"),
             self._loaded(job, device),
             self.folder,
             device=device,
-            watch=partial(told.training, job.protocol.steps),
+            watch=partial(told.training, steps),
         )
 
-    def _loaded(self, job: TrainingJob, device: "torch.device") -> TaskImages:
-        what = (job.domain, job.backbone)
+    def _loaded(self, job: Job, device: "torch.device") -> TaskImages:
+        what = (job.dataset, job.backbone)
         if what not in self._images:
             self._images.clear()
-            folder = self.folder / PIXELS / job.domain
+            folder = self.folder / PIXELS / job.dataset
             with folder_lock(folder):  # one process decodes, and others that need the same images wait
                 self._images[what] = load_task_images(
-                    self.opened[job.domain],
-                    job.spec.transform,
+                    self.opened[job.dataset],
+                    self.backbones[job.backbone].loaded("cpu").spec.transform,
                     folder,
                     device=device,
                     workers=self.workers,
-                    watch=Stepping(self.watch, f"{job.domain}, images decoded").of,
+                    watch=Stepping(self.watch, f"{job.dataset}, images decoded").of,
                 )
         return self._images[what]
 

@@ -1,15 +1,15 @@
 """Computation of fine-tuning jobs on a data set: a trial of the grid, and the final training that is scored."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, option
 from unseen.probes.finetuning.images import TaskImages
-from unseen.probes.finetuning.jobs import FinetuneTaskJob, FinetuneTrialJob, task_values
-from unseen.runs.job import job_key
+from unseen.probes.finetuning.jobs import TRIAL, final_fit, grid_of, protocol_of_training
+from unseen.probes.job import Fit, Job, fits_kept
 
 if TYPE_CHECKING:
     import torch
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from unseen.probes.finetuning.protocol import FinetuneProtocol
     from unseen.probes.finetuning.train import Finetuned
+    from unseen.probes.many_shot import Metric
 
 CHECKS = 10
 """Steps between checks of the loss and checkpoints."""
@@ -25,7 +26,7 @@ Watch = Callable[[int], None]
 
 
 def run_trial(
-    job: FinetuneTrialJob,
+    job: Job,
     backbone: Backbone,
     images: TaskImages,
     checkpoint: Path,
@@ -40,29 +41,30 @@ def run_trial(
     from unseen.metrics.calibration import fit_temperature
     from unseen.probes.many_shot import metric_value
 
-    model, done = _trained(job_key(job), job.protocol, job, backbone, images, ("train",), checkpoint, device, watch)
+    model, done = _trained(protocol_of_training(job), job, backbone, images, ("train",), checkpoint, device, watch)
     scores = _scores(model, images, "val", device) if done.finished else None
-    values: dict[str, Any] = {"losses": list(done.losses), "skipped": done.skipped, "device": device.type}
+    details: dict[str, Any] = {"losses": list(done.losses), "skipped": done.skipped}
     if scores is None:  # not finite: training diverged, and JSON has no such numbers for the losses
-        return values | {"validation": None, "losses": []}
-    labels = images.labels_of("val")
-    values["validation"] = metric_value(scores, labels, job.metric)
-    if labels.multi_label:
-        return values
-    fit = fit_temperature(scores, labels.y)
-    return values | {"temperature": fit.temperature, "unbounded_temperature": fit.limit is not None}
+        details |= {"validation": None, "losses": []}
+    else:
+        labels = images.labels_of("val")
+        details["validation"] = metric_value(scores, labels, cast("Metric", job.metric))
+        if not labels.multi_label:
+            fit = fit_temperature(scores, labels.y)
+            details |= {"temperature": fit.temperature, "unbounded_temperature": fit.limit is not None}
+    return fits_kept([Fit(TRIAL, None, job.seed, details=details)]) | {"device": device.type}
 
 
 def run_task(
-    job: FinetuneTaskJob,
-    trials: Sequence[dict[str, Any]],
+    job: Job,
+    trials: Sequence[Mapping[str, Any]],
     backbone: Backbone,
     images: TaskImages,
     checkpoint: Path,
     device: "torch.device",
     watch: Watch,
 ) -> dict[str, Any]:
-    """The values of a task, from those of its trials in the order of its grid.
+    """The values of a final job, from the details of its trials in the order of its grid.
 
     The best setting is trained again, with the validation images too; if that diverges, the next best one.
 
@@ -73,33 +75,32 @@ def run_task(
     from unseen.probes.finetuning.scoring import calibration
     from unseen.probes.many_shot import metric_value
 
-    validation = [trial["validation"] for trial in trials]
+    grid, validation = grid_of(job), [trial["validation"] for trial in trials]
     ranked = ranked_trials(validation)
     labels = images.labels_of("test")
     for passed, chosen in enumerate(ranked):
         place = checkpoint.with_stem(f"{checkpoint.stem}-{chosen}")
-        setting = job.protocol.settings[chosen]
-        model, done = _trained(job_key(job), setting, job, backbone, images, ("train", "val"), place, device, watch)
+        setting = grid.settings[chosen]
+        model, done = _trained(setting, job, backbone, images, ("train", "val"), place, device, watch)
         scores = _scores(model, images, "test", device) if done.finished else None
         if scores is None:
             continue
         calibrated = None
         if not labels.multi_label:
             temperature, unbounded = (trials[chosen][name] for name in ("temperature", "unbounded_temperature"))
-            calibrated = calibration(scores, labels.y, temperature, job.protocol.bins, unbounded=unbounded)
-        score = metric_value(scores, labels, job.metric)
-        values = task_values(job, score, chosen, validation, calibrated, done, ranked[:passed])
-        return values | {"device": device.type}
+            calibrated = calibration(scores, labels.y, temperature, grid.bins, unbounded=unbounded)
+        score = metric_value(scores, labels, cast("Metric", job.metric))
+        fit = final_fit(job, score, chosen, validation, calibrated, done, ranked[:passed])
+        return fits_kept([fit]) | {"device": device.type}
     raise UserError(
-        f"{job.backbone} on {job.domain}: every setting diverged when it was trained with validation images too; "
+        f"{job.backbone} on {job.dataset}: every setting diverged when it was trained with validation images too; "
         f"try more settings ({option('trials')}) or another seed ({option('seed')})"
     )
 
 
 def _trained(
-    key: str,
     protocol: "FinetuneProtocol",
-    job: FinetuneTrialJob | FinetuneTaskJob,
+    job: Job,
     backbone: Backbone,
     images: TaskImages,
     splits: Sequence[str],
@@ -111,7 +112,7 @@ def _trained(
     from unseen.probes.finetuning.scoring import ShownOrNot
     from unseen.probes.finetuning.train import finetune, with_head
 
-    model = with_head(deepcopy(backbone.module), job.spec.dimension, images.classes, seed=job.seed)
+    model = with_head(deepcopy(backbone.module), backbone.spec.dimension, images.classes, seed=job.seed)
     if images.labels.multi_label:
         model = ShownOrNot(model)
     done = finetune(
@@ -122,7 +123,7 @@ def _trained(
         seed=job.seed,
         every=max(protocol.steps // CHECKS, 1),
         checkpoint=checkpoint,
-        identity=key,
+        identity=job.key,
         watch=watch,
     )
     return model, done

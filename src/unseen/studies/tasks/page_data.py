@@ -201,7 +201,8 @@ class TaskPage:
         notices: sentences at the top.
         notes: what was skipped, and why.
         timings: backbone → number of jobs and their seconds.
-        own_code, own_scores: the user's own probes and metrics, and their scores.
+        own_code: the user's own probes and metrics.
+        further_scores: scores of these, and of probes that are not in the paper.
     """
 
     title: str
@@ -222,4 +223,4 @@ class TaskPage:
     provenance: Mapping[str, str] = field(default_factory=dict)
     timings: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     own_code: Sequence[ProtocolUsed] = ()
-    own_scores: Sequence[Score] = ()
+    further_scores: Sequence[Score] = ()

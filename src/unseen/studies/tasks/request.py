@@ -1,6 +1,6 @@
 """The request for the task study: backbones on data sets, or existing features."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,8 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, argument
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings, checked_device
-from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
+from unseen.images.dataset import Dataset
+from unseen.images.rows import ALL
 from unseen.runs.data import RunData
 from unseen.runs.extraction import refuse_unfinished
 from unseen.runs.fit_progress import FitProgress
@@ -18,22 +19,15 @@ from unseen.runs.notices import Notice
 from unseen.runs.parts import loads
 from unseen.runs.record import refuse_other_run
 from unseen.runs.results import RESULTS
-from unseen.runs.task_work import TaskJob
 from unseen.studies.features import FEATURES, damaged_images
-from unseen.studies.own_code import NO_CODE, OwnCode
+from unseen.studies.prepared import prepared_probes
+from unseen.studies.probed_features import ProbedFeatures
+from unseen.studies.probing import estimate, job_cost, without_result
 from unseen.studies.study import Cell, Plan, Prepared, Watch
-from unseen.studies.tasks.features import Found, TaskFeatures, extract_dataset
+from unseen.studies.tasks.features import Found, extract_dataset
 from unseen.studies.tasks.opened import Asked, Opened, open_datasets
-from unseen.studies.tasks.plan import (
-    DatasetPlan,
-    job_flops,
-    plan_dataset,
-    probing_seconds,
-    skipped,
-    task_jobs,
-    without_result,
-)
-from unseen.studies.tasks.study import TITLE, run_tasks, task_run, task_setup
+from unseen.studies.tasks.plan import DatasetPlan, TaskProbes, plan_dataset
+from unseen.studies.tasks.study import TITLE, task_run, task_setup
 from unseen.words import counted, duration
 
 COUNTED = {"train": "train", "val": "val", "test": "test", "all": "no split"}
@@ -56,48 +50,45 @@ class TaskRequest:
     Attributes:
         source: images and extraction settings, or existing features.
         top1: known ImageNet accuracies of backbones, between 0 and 1.
-        own: probes and metrics of the user's own.
     """
 
     source: FromImages | Found
-    protocol: ManyShotProtocol = ERICSSON_2021
+    probes: TaskProbes = field(default_factory=TaskProbes)
     top1: Mapping[str, float] = field(default_factory=dict)
-    own: OwnCode = NO_CODE
 
     def plan(self, out: Path, means: Means) -> Plan:
         """Plan the work; see `unseen.studies.study.Request`."""
         source = self.source
         if isinstance(source, Found):
             refuse_other_run(out, self._run(source).setup)
-            return self._planned([DatasetPlan(source.features, 1.0, 0, 0.0)], source.faults, out, means)
+            return self._planned([DatasetPlan(source.features, 1.0)], source.datasets, source.faults, out, means)
         checked_device(source.settings)
-        datasets = source.opened.datasets
+        opened = source.opened.datasets
         # Checked before hours of extraction, not after them.
-        refuse_other_run(out, task_setup(source.backbones, datasets, source.settings, self.protocol, self.own))
+        refuse_other_run(out, task_setup(source.backbones, opened, source.settings, self.probes))
         extraction = (source.backbones, out / FEATURES, source.settings, means.places)
-        plans = [plan_dataset(each, *extraction) for each in datasets]
-        return self._planned(plans, source.opened.absent, out, means, free=free_disk(out))
+        plans = [plan_dataset(each, *extraction) for each in opened]
+        datasets = {each.dataset.name: each.dataset for each in opened}
+        return self._planned(plans, datasets, source.opened.absent, out, means, free=free_disk(out))
 
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[TaskJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         """Extract missing features; see `unseen.studies.study.Request`."""
         found = self.source if isinstance(self.source, Found) else _extracted(self.source, out, watch, means)
-        tell = partial(tell_fits, watch)
-
-        def work(jobs: Sequence[TaskJob], results: Path, means: Means) -> Iterator[TaskJob]:
-            return run_tasks(jobs, found.features, results, means, tell)
-
-        def seconds(jobs: Sequence[TaskJob], results: Path, means: Means) -> float:
-            return probing_seconds(jobs, found.features, results, means)
-
-        cost = partial(job_flops, tasks=found.features)
-        return Prepared(self._run(found), task_jobs(found.features, self.protocol, self.own), work, seconds, cost=cost)
+        jobs = self.probes.jobs(found.features, found.datasets)
+        return prepared_probes(self._run(found), jobs, found.features, tell=partial(tell_fits, watch))
 
     def _planned(
-        self, plans: Sequence[DatasetPlan], notices: Sequence[Notice], out: Path, means: Means, free: int = 0
+        self,
+        plans: Sequence[DatasetPlan],
+        datasets: Mapping[str, Dataset],
+        notices: Sequence[Notice],
+        out: Path,
+        means: Means,
+        free: int = 0,
     ) -> Plan:
         counted = [split for split in COUNTED if any(each.rows.get(split) for plan in plans for each in plan.features)]
         features, results = [each for plan in plans for each in plan.features], out / RESULTS
-        jobs = task_jobs(features, self.protocol, self.own)
+        jobs = self.probes.jobs(features, datasets)
         todo = without_result(jobs, results)
         return Plan(
             TITLE,
@@ -106,17 +97,17 @@ class TaskRequest:
             len(todo),
             units={"extracted": "share"},
             extraction=sum(plan.seconds for plan in plans),
-            probing=probing_seconds(jobs, features, results, means),
+            probing=estimate(jobs, features, results, means),
             disk=sum(plan.bytes for plan in plans),
             free=free,
-            loads=loads(jobs, todo, partial(job_flops, tasks=features)),
-            notices=[*notices, *skipped(features, self.own)],
+            loads=loads(jobs, todo, job_cost(features)),
+            notices=[*notices, *self.probes.skipped(features, datasets)],
         )
 
     def _run(self, found: Found) -> RunData:
         absent = [] if isinstance(self.source, Found) else self.source.opened.missed
-        missing = [*absent, *found.faults, *skipped(found.features, self.own)]
-        return task_run(found.features, self.protocol, top1=self.top1, missing=missing, own=self.own)
+        missing = [*absent, *found.faults, *self.probes.skipped(found.features, found.datasets)]
+        return task_run(found.features, found.datasets, self.probes, top1=self.top1, missing=missing)
 
 
 def request_of_images(
@@ -124,7 +115,7 @@ def request_of_images(
     root: Path | None,
     load: Callable[[], Sequence[Backbone]],
     settings: Settings,
-    protocol: ManyShotProtocol,
+    probes: TaskProbes,
     *,
     limit: int | None = None,
     percents: Sequence[float] = (),
@@ -137,35 +128,36 @@ def request_of_images(
     opened = open_datasets(names, root, limit=limit)
     loaded = load()
     top1 = top1_shares([each.label for each in loaded], percents)
-    return TaskRequest(FromImages(opened, loaded, settings), protocol, top1)
+    return TaskRequest(FromImages(opened, loaded, settings), probes, top1)
 
 
-def _part(task: TaskFeatures, done: float, counted: Sequence[str]) -> dict[str, Cell]:
+def _part(features: ProbedFeatures, done: float, counted: Sequence[str]) -> dict[str, Cell]:
     """A row of the plan, with the numbers of images of the splits `counted`."""
-    metric = task.dataset.metric if task.dataset.test else "few-shot only"
-    counts: dict[str, Cell] = {COUNTED[split]: task.rows.get(split, 0) for split in counted}
-    named: dict[str, Cell] = {"data set": task.dataset.name, "backbone": task.backbone, "classes": task.classes}
+    metric = "few-shot only" if ALL in features.rows else features.metric
+    counts: dict[str, Cell] = {COUNTED[split]: features.rows.get(split, 0) for split in counted}
+    named: dict[str, Cell] = {"data set": features.dataset, "backbone": features.backbone, "classes": features.classes}
     return {**named, **counts, "metric": metric, "extracted": done}
 
 
 def _extracted(source: FromImages, out: Path, watch: Watch, means: Means) -> Found:
     """Extract missing features, and return all features of the study and notices about unusable ones."""
-    found, unfinished = Found([], []), list[Path]()
+    found, datasets, unfinished = Found([], [], {}), dict[str, Dataset](), list[Path]()
     for each in source.opened.datasets:
         part = extract_dataset(each, source.backbones, out / FEATURES, source.settings, watch.extracting, means)
         found.features.extend(part.features)
         found.faults.extend(part.faults)
+        datasets |= part.datasets
         unfinished.extend(part.unfinished)
     refuse_unfinished(unfinished, source.settings.part)
     for fault in found.faults if found.features else found.faults[1:]:  # else the first is the error below
         watch.tell(fault.sentence)
-    for task in found.features:
-        for split, store in task.places.items():
-            if sentence := damaged_images(f"{task.dataset.name}, {split}", Path(store)):
+    for features in found.features:
+        for split, store in features.places.items():
+            if sentence := damaged_images(f"{features.dataset}, {split}", Path(store)):
                 watch.tell(sentence)
     if not found.features:
         raise UserError(found.faults[0].text)
-    return found
+    return found._replace(datasets=datasets)
 
 
 def tell_fits(watch: Watch, progress: FitProgress) -> None:

@@ -7,9 +7,10 @@ from types import MappingProxyType
 
 from unseen.errors import UserError
 from unseen.metrics.correlation import LEAST
-from unseen.papers.transfer import imagenet_score, imagenet_top1, published_task_scores
-from unseen.probes.by_name.linear import ManyShotJob
-from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices
+from unseen.papers.transfer import SOURCE, imagenet_score, imagenet_top1, published_task_scores
+from unseen.probes.by_name.fine_tuned import FineTuned
+from unseen.probes.by_name.linear import Linear
+from unseen.probes.finetuning.jobs import short_notices
 from unseen.runs.data import RunData
 from unseen.runs.flaws import flaw_sentences
 from unseen.runs.merge import merge_with_names
@@ -26,8 +27,8 @@ from unseen.studies.tasks.comparisons import (
     Names,
     data_names,
     is_by_image,
-    is_by_own_code,
     is_classification,
+    is_further,
     own_name,
     page_datasets,
     refuse_changed_data,
@@ -40,20 +41,16 @@ from unseen.studies.tasks.page_data import PICTURES, Average, Bins, CorrelationT
 from unseen.studies.tasks.tuned import arithmetic_text, tuned_of
 
 
-def task_page(folder: Path, failures: Sequence[str] = ()) -> TaskPage:
+def task_page(folder: Path) -> TaskPage:
     """The page of the run in a folder: its results, with the published numbers.
 
     A notice gives the number of jobs without a result.
-
-    Args:
-        failures: lines about failures of this call, which are shown on the page but not stored in the run.
     """
     data, keys = read_record(folder)
     found = read_all(folder / RESULTS, keys)
     left = len(keys) - len(found)
     data = replace(data, told=[*data.told, *unfinished(left, len(keys))])
-    page = page_of_results(data, found, {result.key: folder for result in found})
-    return replace(page, notices=[*page.notices, *(f"Failed: {line}." for line in failures)])
+    return page_of_results(data, found, {result.key: folder for result in found})
 
 
 def page_of_runs(folders: Sequence[Path], runs: Sequence[tuple[str, RunData]]) -> TaskPage:
@@ -90,20 +87,20 @@ def page_of_results(
     """
     printed = [*published_task_scores(), *imagenet_top1()]
     data, found = _told_apart(data, found, {score.backbone for score in printed})
-    by_own_code = [result for result in found if is_by_own_code(result)]
-    found = [result for result in found if not is_by_own_code(result)]
+    others = [result for result in found if is_further(result)]
+    found = [result for result in found if not is_further(result)]
     dense = dense_tasks(data, found, {key: folder / PICTURES / key for key, folder in folders.items()})
-    verdicts = task_verdicts(data, found)
+    verdicts = task_verdicts(data, [*found, *others])
     names = data_names(verdicts)
-    measured = [*task_scores(found, names), *dense_scores(data, found)]
-    measured += [score for result in filter(is_by_image, found) for score in result_scores(result)]
+    measured = [*task_scores(found, data, names), *dense_scores(data, found)]
+    measured += [score for result in filter(is_by_image, found) for score in result_scores(result, data)]
     own = [*measured, *mean_errors(measured)]
     own += [
         imagenet_score(backbone.name, backbone.imagenet_top1)
         for backbone in data.backbones
         if backbone.imagenet_top1 is not None
     ]
-    finetuned = [result for result in found if result.is_of(FinetuneTaskJob)]
+    finetuned = [result for result in found if result.is_of(FineTuned.name)]
     if short := short_notices(result.job for result in finetuned):
         beside = [score for score in printed if score.probe != "fine-tuned"]  # published ones have the full search
     else:
@@ -117,7 +114,7 @@ def page_of_results(
     titles = {each.name: each.title for each in datasets}
     for task in dense:
         titles |= {task.name: task.title, own_name(task.name): own_name(task.title)}
-    tuned = [tuned_of(result, at := _data_name(result, names), titles[at]) for result in finetuned]
+    tuned = [tuned_of(result, data, at := _data_name(result, names), titles[at]) for result in finetuned]
     arithmetic = {"arithmetic of fine-tuning": arithmetic_text(tuned)} if tuned else {}
     return TaskPage(
         title=data.title,
@@ -127,7 +124,7 @@ def page_of_results(
         dense=dense,
         by_image=image_results(data, found, folders),
         scores=[*own, *beside],
-        fits=[_fit(result, names) for result in found if result.is_of(ManyShotJob)],
+        fits=[_fit(result, names) for result in found if result.is_of(Linear.name)],
         averages=together,
         correlations=tables,
         ranks=ranks(together),
@@ -143,9 +140,9 @@ def page_of_results(
         ],
         notes=without_average([*own, *printed]),
         provenance={**provenance(data), **arithmetic},
-        timings=_timings(found, tuned),
+        timings=_timings([*found, *others], tuned),
         own_code=data.own_code,
-        own_scores=task_scores(by_own_code, names),
+        further_scores=task_scores(others, data, names),
     )
 
 
@@ -166,8 +163,7 @@ def _told_apart(data: RunData, found: Sequence[Result], taken: Container[str]) -
 
 
 def _protocol_name(result: Result) -> str:
-    protocol = result.job["protocol"]
-    return str(protocol["name"] if isinstance(protocol, dict) else protocol)
+    return result.protocol or SOURCE
 
 
 def _correlated(scores: Sequence[Score]) -> tuple[list[Average], list[Pair]]:
@@ -175,7 +171,7 @@ def _correlated(scores: Sequence[Score]) -> tuple[list[Average], list[Pair]]:
     return found, correlations(found)
 
 
-def task_scores(results: Iterable[Result], names: Names) -> list[Score]:
+def task_scores(results: Iterable[Result], run: RunData, names: Names) -> list[Score]:
     """The scores of classification results, with the names of their data; a damaged result is an error.
 
     Args:
@@ -185,36 +181,36 @@ def task_scores(results: Iterable[Result], names: Names) -> list[Score]:
         replace(score, domain=_data_name(result, names))
         for result in results
         if is_classification(result)
-        for score in result_scores(result)
+        for score in result_scores(result, run)
     ]
 
 
 def _data_name(result: Result, names: Names) -> str:
-    return names[result.job["backbone"], result.job["domain"]]
+    return names[result.job["backbone"], result.job["dataset"]]
 
 
 def _fit(result: Result, names: Names) -> Fit:
-    values = result.values
+    details = result.details
     bins = {
         when: Bins(found["counts"], found["confidence"], found["accuracy"])
-        for when, found in values.get("reliability", {}).items()
+        for when, found in details.get("reliability", {}).items()
     }
     return Fit(
         backbone=result.job["backbone"],
         dataset=_data_name(result, names),
-        penalty=values["penalty"],
-        edge=values["edge"],
-        stopped=values["converged"].count(False) + (not values["refit_converged"]),
+        penalty=details["penalty"],
+        edge=details["edge"],
+        stopped=details["converged"].count(False) + (not details["refit_converged"]),
         before=bins.get("before"),
         after=bins.get("after"),
-        temperatures=values.get("temperatures", ()),
-        unbounded=values.get("unbounded_temperature", False),
+        temperatures=details.get("temperatures", ()),
+        unbounded=details.get("unbounded_temperature", False),
     )
 
 
 def _timings(results: Sequence[Result], tuned: Sequence[Tuned]) -> dict[str, tuple[int, float]]:
     """Backbone → number of jobs and their seconds; in fine-tuning every training is a job."""
-    spent = [(result.job["backbone"], 1, result.seconds) for result in results if not result.is_of(FinetuneTaskJob)]
+    spent = [(result.job["backbone"], 1, result.seconds) for result in results if not result.is_of(FineTuned.name)]
     spent += [(each.backbone, len(each.tried) + len(each.passed_over) + 1, each.seconds) for each in tuned]
     found: dict[str, tuple[int, float]] = {}
     for backbone, number, seconds in spent:

@@ -1,108 +1,62 @@
 """The task study: a backbone on classification tasks it was not trained for (Ericsson et al. 2021).
 
-This module runs its jobs and writes its record; `unseen.studies.tasks.results` makes a page of the results.
+This module writes its record; `unseen.studies.tasks.results` makes a page of the results.
 """
 
-import shutil
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone as LoadedBackbone
-from unseen.device import on_gpu
 from unseen.features.about import StoreAbout
-from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
+from unseen.images.dataset import Dataset
 from unseen.images.open_dataset import OpenDataset
-from unseen.probes.many_shot import ManyShotProtocol
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.execute import OneByOne, execute
-from unseen.runs.executors import choose_executor
-from unseen.runs.fit_progress import FitProgress
-from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
-from unseen.runs.own_metric import OwnMetricTaskJob
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
-from unseen.runs.task_work import TaskJob, kept_folder, run_task_job
 from unseen.studies.concepts.features import Place
 from unseen.studies.concepts.study import extraction_of, random_notices, training_data
 from unseen.studies.features import read_about
-from unseen.studies.own_code import NO_CODE, OwnCode
-from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset, scored_data
-from unseen.studies.tasks.features import STUDY, TaskFeatures
+from unseen.studies.probed_features import ProbedFeatures
+from unseen.studies.tasks.comparisons import dataset_title, is_of_dataset
+from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.own_record import own_citations, own_images, own_notices
-from unseen.studies.tasks.plan import by_size, job_flops
+from unseen.studies.tasks.plan import TaskProbes
 
 TITLE = "Transfer to other tasks"
 PROBE = "many-shot"
 PUBLISHED_SIZE = 224
 """Side of the images in pixels in the paper."""
-UNFINISHED = "unfinished"
-"""Name of the folder of checkpoints of unfinished jobs, in the folder of results."""
-
-
-def run_tasks(
-    jobs: Sequence[TaskJob],
-    tasks: Sequence[TaskFeatures],
-    folder: Path,
-    means: Means,
-    tell: Callable[[FitProgress], None] | None = None,
-) -> Generator[TaskJob, None, None]:
-    """Run the jobs that have no result in `folder`, and yield each when it is done.
-
-    Args:
-        means: small jobs use its processes, large jobs its threads. One process uses a GPU.
-        tell: called with the progress of a linear probe every few seconds, also in other processes.
-    """
-    places = {task.hashes[split]: place for task in tasks for split, place in task.places.items()}
-    kept = folder / UNFINISHED
-    work = OneByOne[TaskJob](partial(run_task_job, places=places, load=read_features, kept=kept, tell=tell))
-    measuring = [replace(job, results=str(folder)) for job in jobs if isinstance(job, OwnMetricTaskJob)]
-    fitting = [job for job in jobs if not isinstance(job, OwnMetricTaskJob)]
-    small, large = (fitting, list[TaskJob]()) if on_gpu() else by_size(fitting, tasks)
-    cost = partial(job_flops, tasks=tasks)
-    running = chain(
-        execute(
-            small, folder, work, choose_executor(replace(means, workers=1 if on_gpu() else means.workers)), cost=cost
-        ),
-        execute(large, folder, work, choose_executor(replace(means, workers=1, threads=means.workers)), cost=cost),
-        execute(measuring, folder, work, choose_executor(replace(means, workers=1 if on_gpu() else means.workers))),
-    )
-    for job in running:
-        shutil.rmtree(kept_folder(job, kept), ignore_errors=True)
-        yield job
 
 
 def task_run(
-    tasks: Sequence[TaskFeatures],
-    protocol: ManyShotProtocol,
+    features: Sequence[ProbedFeatures],
+    datasets: Mapping[str, Dataset],
+    probes: TaskProbes,
     *,
     top1: Mapping[str, float],
     missing: Sequence[Notice] = (),
-    own: OwnCode = NO_CODE,
 ) -> RunData:
     """The record of a study, without its scores.
 
     Args:
+        datasets: those of the features, by name.
         top1: known ImageNet accuracies of backbones, between 0 and 1.
         missing: notices about missing data sets, and about settings for which data sets have too few images.
     """
-    scored = [scored_data(task, protocol.name) for task in tasks]
-    datasets = {task.dataset.name: task.dataset for task in tasks}
+    scored = [each.scored(probes.protocol.name) for each in features]
     titles = {each.domain: dataset_title(each, datasets[each.domain]) for each in scored}
     licences = {each.domain: datasets[each.domain].licence for each in scored if is_of_dataset(each)}
     limits = {each.domain: each.limit for each in scored}
-    backbones = {task.backbone: task for task in tasks}
-    records = [_backbone(task, top1.get(name)) for name, task in backbones.items()]
+    backbones = {each.backbone: each for each in features}
+    records = [_backbone(each, top1.get(name)) for name, each in backbones.items()]
     said = random_notices(records)
-    said += [notice("temperature-on-test-data")] if protocol.temperature == "test-folds" else []
+    said += [notice("temperature-on-test-data")] if probes.protocol.temperature == "test-folds" else []
     said += [
-        notice("other-size", backbone=name, size=task.size, published=PUBLISHED_SIZE)
-        for name, task in backbones.items()
-        if task.size is not None and task.size != PUBLISHED_SIZE
+        notice("other-size", backbone=name, size=each.pixels, published=PUBLISHED_SIZE)
+        for name, each in backbones.items()
+        if each.pixels is not None and each.pixels != PUBLISHED_SIZE
     ]
     return RunData(
         title=TITLE,
@@ -112,13 +66,13 @@ def task_run(
         ],
         backbones=records,
         baseline=next(iter(backbones)),
-        told=[*said, *missing, *own_notices(datasets.values())],
-        protocols=[ProtocolUsed.of(PROBE, protocol), *own.protocols()],
-        images=own_images(datasets.values()),
-        remarks=own_citations(datasets.values()),
-        features=[FeatureKey(task.backbone, task.dataset.name, task.keys) for task in tasks],
+        told=[*said, *missing, *own_notices(datasets[name] for name in titles)],
+        protocols=protocols_used(probes),
+        images=own_images(datasets[name] for name in titles),
+        remarks=own_citations(datasets[name] for name in titles),
+        features=[FeatureKey(each.backbone, each.dataset, each.keys) for each in features],
         scored=scored,
-        flaws=[flaw for task in tasks for flaw in task.flaws],
+        flaws=[flaw for each in features for flaw in each.flaws],
         study=STUDY,
     )
 
@@ -127,26 +81,31 @@ def task_setup(
     backbones: Sequence[LoadedBackbone],
     opened: Sequence[OpenDataset],
     settings: Settings,
-    protocol: ManyShotProtocol,
-    own: OwnCode = NO_CODE,
+    probes: TaskProbes,
 ) -> Setup:
     """Everything that determines a study, known before its features, to compare with the run in a folder."""
     return Setup(
-        protocols=[ProtocolUsed.of(PROBE, protocol), *own.protocols()],
+        protocols=protocols_used(probes),
         extractions={each.label: Extraction.by(each.spec, settings) for each in backbones},
         limits={each.dataset.name: each.manifest.limit for each in opened},
         images=own_images(each.dataset for each in opened),
     )
 
 
-def _backbone(task: TaskFeatures, top1: float | None) -> Backbone:
-    path = Path(next(iter(task.places.values()), ""))
+def protocols_used(probes: TaskProbes) -> list[ProtocolUsed]:
+    """How the probes of a study are fitted."""
+    further = [ProtocolUsed.by(each) for each in probes.more]
+    return [ProtocolUsed.of(PROBE, probes.protocol), *further, *probes.own.protocols()]
+
+
+def _backbone(features: ProbedFeatures, top1: float | None) -> Backbone:
+    path = Path(next(iter(features.places.values()), ""))
     known = Place(path, read_about(path)).known if (path / MANIFEST).is_file() else StoreAbout()
     return Backbone(
-        task.backbone,
+        features.backbone,
         "yours",
-        f"{task.dimension} features",
+        f"{features.dimension} features",
         imagenet_top1=top1,
-        training_data=training_data(known.backbone.id or task.backbone, known.backbone) if known.backbone else None,
+        training_data=training_data(known.backbone.id or features.backbone, known.backbone) if known.backbone else None,
         features=extraction_of(known),
     )

@@ -47,8 +47,9 @@ def build(context: ConceptContext) -> Section | None:
     figures = [
         *(Figure(name.capitalize(), "Domain", GEOMETRY[name], lines, ticks) for name, lines in by_domain.items()),
         Figure("Alignment against uniformity", GEOMETRY["uniformity"], GEOMETRY["alignment"], scatter),
-        Figure("Their ratio", "Domain", f"Relative to {data.domains[0].title}", ratios, ticks),
     ]
+    if len(data.domains) > 1:
+        figures.append(Figure("Their ratio", "Domain", f"Relative to {data.domains[0].title}", ratios, ticks))
     note = (
         "Alignment is the mean squared distance between test images of the same concept. Uniformity is minus the "
         "logarithm of the mean Gaussian potential over all pairs of images. Where they are plotted against each other, "

@@ -13,9 +13,11 @@ from unseen.report.core.model_lines import own_series
 def build(context: ConceptContext) -> Section | None:
     """One figure per probe and number of shots."""
     data, summary = context.main, context.summary
-    shown = summary["probe"].isin(["logistic", "fine-tuned", *NETWORKS]) | summary["probe"].str.startswith(PCA)
-    table = summary[~shown & (summary["protocol"] != OWN) & (summary["metric"] == "top1")]
-    if table.empty:
+    accuracy = summary[summary["metric"] == "top1"]
+    probes = accuracy["probe"]
+    shown = probes.isin(["logistic", "fine-tuned", *NETWORKS]) | probes.str.startswith(PCA)
+    table = accuracy[~shown & (accuracy["protocol"] != OWN)]
+    if table.empty or probes.nunique() == 1:  # the only probe is in the first section
         return None
     places = {domain.name: float(place) for place, domain in enumerate(data.domains)}
     figures, sentences = list[Figure](), list[str]()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.images.transform import Transform
-from unseen.probes.image_job import ImageJob
+from unseen.probes.job import Job
 from unseen.runs.notices import Notice
 
 if TYPE_CHECKING:  # these modules need PyTorch, which pages do not
@@ -58,7 +58,7 @@ class Analysis(Protocol):
     def check(self, backbone: "Backbone") -> None:
         """Refuse a backbone that the analysis cannot be applied to."""
 
-    def job(self, backbone: "Backbone", domain: str, pictures: str, precision: str) -> ImageJob:
+    def job(self, backbone: "Backbone", domain: str, pictures: str, precision: str) -> Job:
         """The job on a set of images."""
 
     def columns(self, backbone: "Backbone", images: int) -> "Mapping[str, Cell]":

@@ -16,13 +16,14 @@ from unseen.features.device_memory import images_at_once
 from unseen.features.settings import Settings
 from unseen.images.transform import Transform
 from unseen.metrics.colour import colour_errors
-from unseen.probes.by_name.inversion import COLOURS, Inversion, InversionJob
+from unseen.probes.by_name.inversion import COLOURS, Inversion
+from unseen.probes.image_fits import image_job
 from unseen.probes.inversion.invert import DivergedError, InversionStack, Precision, invert
 from unseen.probes.inversion.protocol import InversionProtocol
+from unseen.probes.job import Job
 from unseen.runs.notices import Notice, notice
 from unseen.studies.study import Cell, Stepping
 from unseen.studies.tasks.by_image.analysis import Measured, Pixels, PlacedImageError
-from unseen.studies.tasks.features import STUDY
 
 MOST_STACKED = 8
 """Images per batch; more are not faster on any GPU (`benchmarks/inversion.py`) and delay the first results."""
@@ -60,10 +61,9 @@ class InversionAnalysis:
         except UserError as error:
             raise UserError(f"{backbone.label}: {error}") from None
 
-    def job(self, backbone: Backbone, domain: str, pictures: str, precision: str) -> InversionJob:
-        return InversionJob(
-            STUDY, self.protocol, backbone.label, backbone.spec, domain, pictures, precision, seed=self.seed
-        )
+    def job(self, backbone: Backbone, domain: str, pictures: str, precision: str) -> Job:
+        probe = Inversion(self.protocol)
+        return image_job(probe, backbone.label, backbone.spec, domain, pictures, precision, self.seed)
 
     def columns(self, backbone: Backbone, images: int) -> Mapping[str, Cell]:
         spec = backbone.spec

@@ -7,10 +7,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
 from unseen.papers.image_settings import TITLES
+from unseen.probes.by_name.inversion import LPIPS
 from unseen.runs.data import RunData
-from unseen.runs.results import Result
+from unseen.runs.results import Result, reading_result
 from unseen.runs.scores import result_scores
 from unseen.studies.tasks.by_image.kept import BY_IMAGE, read_kept
 from unseen.studies.tasks.comparisons import is_by_image
@@ -57,33 +57,36 @@ def image_results(data: RunData, results: Sequence[Result], folders: Mapping[str
     titles = {domain.name: domain.title for domain in data.domains}
     found, later = dict[str, ImageResult](), list[Result]()
     for result in filter(is_by_image, results):
-        if "inversion" in result.job:  # perceptual distances of the reconstructions of another job
+        if result.is_of(LPIPS):  # perceptual distances of the reconstructions of another job
             later.append(result)
         else:
-            found[result.key] = _result(result, titles, folders.get(result.key))
+            found[result.key] = _result(result, data, titles, folders.get(result.key))
     for result in later:
-        first = found.get(result.job["inversion"])
+        [of] = result.job["needs"]
+        first = found.get(of)
         if first is not None:
-            more = _result(result, titles, None)
+            more = _result(result, data, titles, None)
             values, means = {**first.values, **more.values}, {**first.means, **more.means}
-            found[result.job["inversion"]] = replace(first, values=values, means=means)
+            found[of] = replace(first, values=values, means=means)
     return [replace(each, values={m: each.values[m] for m in TITLES if m in each.values}) for each in found.values()]
 
 
-def _result(result: Result, titles: Mapping[str, str], run: Path | None) -> ImageResult:
-    scores = list(result_scores(result))  # refuses a damaged result
-    job, by_image = result.job, result.values["by_image"]
-    if any(not isinstance(value, float) for of in by_image.values() for value in of):
-        raise UserError(f"the result {result.key}.json is damaged; delete the file and run again")
+def _result(result: Result, run: RunData, titles: Mapping[str, str], folder: Path | None) -> ImageResult:
+    scores = list(result_scores(result, run))  # refuses a damaged result
+    job = result.job
+    with reading_result(result):
+        by_image = {fit.values[0][0]: [float(value) for value in fit.details["by_image"]] for fit in result.fits}
+        images = [str(name) for name in result.details["images"]]
+        protocol = job["settings"]["protocol"]
     return ImageResult(
         backbone=job["backbone"],
         probe=scores[0].probe,
-        protocol=job["protocol"],
-        domain=job["domain"],
-        title=titles.get(job["domain"], job["domain"]),
-        images=[str(name) for name in result.values["images"]],
+        protocol=protocol,
+        domain=job["dataset"],
+        title=titles.get(job["dataset"], job["dataset"]),
+        images=images,
         values=by_image,
         means={score.metric: score.value for score in scores},
-        precision=str(job["precision"]),
-        folder=None if run is None else run / BY_IMAGE / result.key,
+        precision=str(job["arithmetic"]),
+        folder=None if folder is None else folder / BY_IMAGE / result.key,
     )

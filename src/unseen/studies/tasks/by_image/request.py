@@ -1,11 +1,9 @@
 """The request for an analysis of single images: planning, running and recording."""
 
-import hashlib
-import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
@@ -15,13 +13,13 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, option
 from unseen.features.about import BackboneAbout
 from unseen.features.settings import Settings, checked_device
-from unseen.probes.image_job import ImageJob, image_values
+from unseen.probes.image_fits import image_fits
+from unseen.probes.job import Job, digest_of, fits_kept
 from unseen.runs.data import Backbone as RunBackbone
 from unseen.runs.data import Domain, RunData
 from unseen.runs.execute import execute, execute_whole
 from unseen.runs.executors import choose_executor
 from unseen.runs.executors.grouped import run_groups
-from unseen.runs.job import job_key
 from unseen.runs.means import Means
 from unseen.runs.parts import loads
 from unseen.runs.record import refuse_other_run
@@ -56,7 +54,7 @@ class ImageRequest:
     top1: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
-    def jobs(self) -> list[ImageJob]:
+    def jobs(self) -> list[Job]:
         """The jobs by backbone and set of images."""
         precision, exif = self.settings.precision, self.settings.exif
         return [
@@ -93,7 +91,7 @@ class ImageRequest:
             TITLE, parts, len(self.jobs), len(todo), probing=seconds, loads=loads(self.jobs, todo), notices=notices
         )
 
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[ImageJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         """The jobs; see `unseen.studies.study.Request`."""
         return Prepared(
             self._run(),
@@ -102,7 +100,7 @@ class ImageRequest:
             lambda jobs, results, means: self._seconds(missing(jobs, results), results.parent) / means.places,
         )
 
-    def _work(self, jobs: Sequence[ImageJob], results: Path, means: Means, watch: Watch) -> Iterator[ImageJob]:
+    def _work(self, jobs: Sequence[Job], results: Path, means: Means, watch: Watch) -> Iterator[Job]:
         if not means.spread:
             together = partial(self._together, results.parent, watch)
             return execute(jobs, results, together, run_groups, grouped=_by_backbone)
@@ -110,10 +108,10 @@ class ImageRequest:
         together = partial(own._together, results.parent, watch)
         return execute_whole(jobs, results, together, choose_executor(means), _by_backbone)
 
-    def _together(self, out: Path, watch: Watch, jobs: Sequence[ImageJob]) -> Iterator[tuple[ImageJob, dict[str, Any]]]:
+    def _together(self, out: Path, watch: Watch, jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
         """The values of the jobs of one backbone; the analysis gets all their remaining images at once."""
         for job in jobs:
-            if self._set(job).measured(exif=self.settings.exif) != job.pictures:
+            if self._set(job).measured(exif=self.settings.exif) != job.reads["images"]:
                 raise UserError(f"{self._set(job).title}: changed since this run was planned; run it again")
         backbone, scratch = self._backbone(jobs[0]), out / BY_IMAGE / SCRATCH / _stage(jobs[0])
         left = [(job, place) for job in jobs for place in self._left(job, out)]
@@ -138,21 +136,22 @@ class ImageRequest:
         with suppress(OSError):  # another process may be working on another backbone
             scratch.parent.rmdir()
 
-    def _result(self, job: ImageJob, out: Path) -> dict[str, Any]:
+    def _result(self, job: Job, out: Path) -> dict[str, Any]:
         """The values of a job whose images are all done."""
         images = self._set(job)
         kept = [kept_values(_folder(job, out), place) for place in range(len(images))]
         done = [values for values in kept if values is not None]
-        return image_values(images.ids, {metric: [values[metric] for values in done] for metric in done[0]})
+        by_image = {metric: [values[metric] for values in done] for metric in done[0]}
+        return fits_kept([*image_fits(job.probe, images.ids, by_image, job.seed)])
 
-    def _left(self, job: ImageJob, out: Path) -> list[int]:
+    def _left(self, job: Job, out: Path) -> list[int]:
         """Positions of the remaining images."""
         if not missing([job], out / RESULTS):
             return []
         folder = _folder(job, out)
         return [place for place in range(len(self._set(job))) if kept_values(folder, place) is None]
 
-    def _seconds(self, jobs: Sequence[ImageJob], out: Path) -> float:
+    def _seconds(self, jobs: Sequence[Job], out: Path) -> float:
         images = {job.backbone: 0 for job in jobs}
         for job in jobs:
             images[job.backbone] += len(self._left(job, out))
@@ -161,11 +160,11 @@ class ImageRequest:
             self.analysis.seconds(by_name[name], count, self.settings) for name, count in images.items() if count
         )
 
-    def _backbone(self, job: ImageJob) -> Backbone:
+    def _backbone(self, job: Job) -> Backbone:
         return self._sent[job.backbone].loaded(self.settings.device)
 
-    def _set(self, job: ImageJob) -> ImageSet:
-        return next(each for each in self.images.sets if each.name == job.domain)
+    def _set(self, job: Job) -> ImageSet:
+        return next(each for each in self.images.sets if each.name == job.dataset)
 
     def _run(self) -> RunData:
         return RunData(
@@ -186,7 +185,7 @@ class ImageRequest:
             baseline=self.backbones[0].label,
             told=[*self.analysis.notices(), *self.images.absent],
             protocols=[ProtocolUsed.of(self.analysis.name, self.analysis.protocol)],
-            features=[FeatureKey(job.backbone, job.domain, {self.analysis.name: _key(job)}) for job in self.jobs],
+            features=[FeatureKey(job.backbone, job.dataset, {self.analysis.name: _key(job)}) for job in self.jobs],
             study=STUDY,
         )
 
@@ -197,21 +196,19 @@ def _weights(backbone: Backbone) -> BackboneAbout:
     return replace(about, layer=None, pool=None, dimension=None, transform=None)
 
 
-def _key(job: ImageJob) -> str:
+def _key(job: Job) -> str:
     """A key of everything that determines the features, so that another backbone with the same name is refused."""
-    decides = {"spec": asdict(job.spec), "pictures": job.pictures, "precision": job.precision}
-    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()
+    return digest_of({**job.reads, "precision": job.arithmetic})
 
 
-def _folder(job: ImageJob, out: Path) -> Path:
-    return out / BY_IMAGE / job_key(job)
+def _folder(job: Job, out: Path) -> Path:
+    return out / BY_IMAGE / job.key
 
 
-def _stage(job: ImageJob) -> str:
+def _stage(job: Job) -> str:
     """Name of the folder of unfinished work of a backbone."""
-    decides = {"job": type(job).__name__, "protocol": asdict(job.protocol), "spec": asdict(job.spec)}
-    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
+    return digest_of({"probe": job.probe, "settings": job.settings, "spec": job.reads["spec"]})[:32]
 
 
-def _by_backbone(jobs: Sequence[ImageJob]) -> list[list[ImageJob]]:
+def _by_backbone(jobs: Sequence[Job]) -> list[list[Job]]:
     return [list(group) for _, group in groupby(jobs, key=lambda job: job.backbone)]

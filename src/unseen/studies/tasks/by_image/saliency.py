@@ -16,14 +16,15 @@ from unseen.features.device_memory import images_at_once
 from unseen.features.forward import AUTOCAST, normalised, products
 from unseen.features.settings import Settings
 from unseen.images.transform import Transform
-from unseen.probes.by_name.saliency import Saliency, SaliencyJob
+from unseen.probes.by_name.saliency import Saliency
+from unseen.probes.image_fits import image_job
+from unseen.probes.job import Job
 from unseen.probes.saliency.attention import attention_map, diffusion
 from unseen.probes.saliency.occlusion import occluded, occlusion_errors
 from unseen.probes.saliency.protocol import SaliencyProtocol
 from unseen.runs.notices import Notice, notice
 from unseen.studies.study import Cell, Stepping
 from unseen.studies.tasks.by_image.analysis import Measured, Pixels
-from unseen.studies.tasks.features import STUDY
 
 TIMED = 2
 """Batches that are run for an estimate; the first is for warm-up."""
@@ -48,8 +49,8 @@ class SaliencyAnalysis:
     def check(self, backbone: Backbone) -> None:
         self.protocol.grid.check(backbone.spec.transform.size, backbone.label)
 
-    def job(self, backbone: Backbone, domain: str, pictures: str, precision: str) -> SaliencyJob:
-        return SaliencyJob(STUDY, self.protocol, backbone.label, backbone.spec, domain, pictures, precision)
+    def job(self, backbone: Backbone, domain: str, pictures: str, precision: str) -> Job:
+        return image_job(Saliency(self.protocol), backbone.label, backbone.spec, domain, pictures, precision)
 
     def columns(self, backbone: Backbone, images: int) -> Mapping[str, Cell]:
         return {"grid": str(self.protocol.grid), "passes": self.steps(backbone, images)}

@@ -1,0 +1,59 @@
+"""Probes that are not in the paper, and probes and metrics of the user's own, by data set."""
+
+from unseen.probes.own import OWN
+from unseen.report.core.discover import PageSection
+from unseen.report.core.metric_words import metric_words, probe_words
+from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.core.own_code import NOTE, code_table, own_metrics
+from unseen.runs.data import known_metrics
+from unseen.runs.score import shots_name
+from unseen.studies.tasks.page_data import TaskPage
+
+CAPTION = "Further probes and metrics; shares in percent"
+COLUMNS = (
+    Column("Backbone", number=False, names=("backbone",)),
+    Column("Data set", number=False, names=("dataset",)),
+    Column("Probe", number=False, names=("probe",)),
+    Column("Shots", names=("shots",)),
+    Column("Metric", number=False, names=("metric",)),
+    Column("Value", "percent for metrics that are shares", names=("value",)),
+)
+OWN_COLUMN = Column("Your own", "which of the two is your own code", number=False, names=("own",))
+FURTHER = "These probes are not in the paper, so that there are no published numbers for them."
+
+
+def build(page: TaskPage) -> Section | None:
+    """All their scores in one table, and a table of the user's own code if there is some."""
+    if not page.further_scores:
+        return None
+    tables = [further_table(page), *([code_table(page.own_code)] if page.own_code else [])]
+    note = NOTE if page.own_code else FURTHER
+    return Section("further-probes", "Further probes and metrics", note=note, tables=tables)
+
+
+def further_table(page: TaskPage) -> Table:
+    """One row per score; if there is own code, it says whether the probe or the metric is the user's."""
+    known, titles = known_metrics(page.own_code), {dataset.name: dataset.title for dataset in page.datasets}
+    metrics = {each.probe for each in own_metrics(page.own_code)}
+    probes = {score.probe for score in page.further_scores if score.protocol == OWN}
+    rows = []
+    for score in page.further_scores:
+        share = score.metric in known and known[score.metric].unit == "share"
+        text = f"{100 * score.value:.1f}" if share else f"{score.value:.3f}"
+        yours = {"probe": score.probe in probes, "metric": score.metric in metrics}
+        own = Cell(" and ".join(name for name, is_own in yours.items() if is_own) or "–")
+        cells = [
+            Cell(score.backbone),
+            Cell(titles.get(score.domain, score.domain), (score.domain,)),
+            Cell(score.probe if yours["probe"] else probe_words(score.probe), (score.probe,)),
+            Cell(shots_name(score.shots)),
+            Cell(metric_words(score.metric), (score.metric,)),
+            Cell(text, (score.value,), style="main"),
+            *([own] if page.own_code else []),
+        ]
+        rows.append(Row(cells, backbone=score.backbone))
+    columns = (*COLUMNS, *([OWN_COLUMN] if page.own_code else []))
+    return Table("further-scores", columns, rows, caption=CAPTION, sortable=True)
+
+
+SECTION = PageSection("tasks", 90, build)
