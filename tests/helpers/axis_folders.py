@@ -9,19 +9,21 @@ import pandas as pd
 from unseen.backbones.backbone import Spec
 from unseen.images.registry import DATASETS
 from unseen.images.transform import Transform
-from unseen.probes.by_name.centroids import FewShotJob
-from unseen.probes.by_name.linear import ManyShotJob
+from unseen.probes.by_name.centroids import Centroids
+from unseen.probes.by_name.fine_tuned import FineTuned
+from unseen.probes.by_name.linear import Linear
 from unseen.probes.finetuning.grid import FinetuneGrid
-from unseen.probes.finetuning.jobs import FinetuneTaskJob
-from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol
+from unseen.probes.finetuning.jobs import grid_job, grid_of
+from unseen.probes.job import Fit, Job, Pairs, fits_kept
+from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
 from unseen.report.shifts.files import write_study
 from unseen.runs.executors.here import run_here
-from unseen.runs.job import job_key
 from unseen.runs.record import write_run
 from unseen.runs.results import RESULTS
+from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.shifts.study import ShiftSettings, study_shifts
 from unseen.studies.shifts.table import shift_table
-from unseen.studies.tasks.features import TaskFeatures
+from unseen.studies.tasks.plan import TaskProbes
 from unseen.studies.tasks.study import task_run
 
 Score = Callable[[str, str, str], float]
@@ -42,45 +44,55 @@ def write_task_run(
 
     With a grid it has been fine-tuned too, and `score` gives finetuned, finetuned-ece and finetuned-scaled-ece.
     """
-    jobs: list[Any] = []
+    jobs: list[Job] = []
     for name in backbones:
         for dataset in datasets:
-            jobs.append(ManyShotJob("tasks", protocol, name, dataset, "train", "val", "test", "top1"))
-            jobs += [FewShotJob("tasks", protocol.name, name, dataset, ("all",), number) for number in shots]
+            jobs.append(linear_job(name, dataset, protocol))
+            jobs += [
+                Job(Centroids.name, 1, name, dataset, {"all": "all"}, Centroids().described, number) for number in shots
+            ]
             if grid:
                 jobs.append(finetune_job(name, dataset, grid))
 
-    def work(job: Any) -> dict[str, Any]:
-        of = (job.backbone, job.domain)
-        if isinstance(job, FewShotJob):
-            return {"top1": score(*of, f"{job.shots}-shot"), "interval": 0.01}
-        if isinstance(job, FinetuneTaskJob):
-            errors = {"ece": score(*of, "finetuned-ece"), "scaled_ece": score(*of, "finetuned-scaled-ece")}
-            return {"top1": score(*of, "finetuned")} | found_by_search(job) | errors
-        fit = {"penalty": 1.0, "edge": None, "converged": [True], "refit_converged": True, "temperatures": [1.0]}
-        return fit | {"top1": score(*of, "linear"), "ece": score(*of, "ece"), "scaled_ece": score(*of, "scaled-ece")}
+    def work(job: Job) -> dict[str, Any]:
+        of = (job.backbone, job.dataset)
+        if job.probe == Centroids.name:
+            return fits_kept([Fit(job.probe, job.shots, 0, [("top1", score(*of, f"{job.shots}-shot"))], {}, 0.01)])
+        if job.probe == FineTuned.name:
+            errors = [("ece", score(*of, "finetuned-ece")), ("scaled-ece", score(*of, "finetuned-scaled-ece"))]
+            return search_kept(job, [("top1", score(*of, "finetuned")), *errors])
+        values = [("top1", score(*of, "linear")), ("ece", score(*of, "ece")), ("scaled-ece", score(*of, "scaled-ece"))]
+        details = {"penalty": 1.0, "edge": None, "converged": [True], "refit_converged": True, "temperatures": [1.0]}
+        return fits_kept([Fit(job.probe, None, 0, values, details)])
 
     features = [
-        TaskFeatures(name, DATASETS[each], {}, {}, DATASETS[each].counts, DATASETS[each].classes, 100, 8)
+        ProbedFeatures(name, each, DATASETS[each].counts, DATASETS[each].classes, 8)
         for name in backbones
         for each in datasets
     ]
-    data = task_run(features, protocol, top1=top1 or {})
-    keys = [job_key(job) for job in jobs]
+    data = task_run(features, DATASETS, TaskProbes(protocol), top1=top1 or {})
+    keys = [job.key for job in jobs]
     write_run(folder, data, keys)
     list(run_here(jobs, folder / RESULTS, work))
     return folder
 
 
-def found_by_search(job: FinetuneTaskJob) -> dict[str, Any]:
-    """What a result of fine-tuning says of its search, beside the scores."""
-    search = {"validation": [0.5] * job.protocol.trials, "chosen": 0, "edges": []}
-    return search | {"trial_seconds": 1.0, "device": "cpu"}
+def search_kept(job: Job, values: Pairs) -> dict[str, Any]:
+    """The result of a fine-tuning with these values, and a search of which the first setting was chosen."""
+    details = {"validation": [0.5] * grid_of(job).trials, "chosen": 0, "edges": []}
+    fit = Fit(FineTuned.name, None, job.seed, values, details)
+    return fits_kept([fit]) | {"trial_seconds": 1.0, "device": "cpu"}
 
 
-def finetune_job(backbone: str, dataset: str, grid: FinetuneGrid) -> FinetuneTaskJob:
+def linear_job(backbone: str, dataset: str, protocol: ManyShotProtocol = ERICSSON_2021, metric: Metric = "top1") -> Job:
+    """A linear probe on features that do not exist."""
+    probe, reads = Linear(metric, protocol), {split: split for split in ("train", "val", "test")}
+    return Job(Linear.name, Linear.revision, backbone, dataset, reads, probe.described)
+
+
+def finetune_job(backbone: str, dataset: str, grid: FinetuneGrid) -> Job:
     spec = Spec(backbone, "none", "output", "none", 8, 0, Transform())
-    return FinetuneTaskJob("tasks", grid, backbone, spec, dataset, "images", "top1", "float32", 0)
+    return grid_job(backbone, spec, dataset, "images", grid, "top1", "float32", 0)
 
 
 def write_shift_fit(folder: Path, accuracy: Mapping[str, tuple[float, float, float]]) -> Path:

@@ -1,14 +1,13 @@
 """What the parts of a job array plan, beside what they do."""
 
 from pathlib import Path
-from typing import Any
 
 from unseen.runs.means import ALONE
 from unseen.runs.parts import own_jobs
 from unseen.studies.study import Request, Silent, plan_study
 
 
-def planned_and_prepared(request: Request[Any], out: Path, parts: int) -> tuple[list[int], list[int]]:
+def planned_and_prepared(request: Request, out: Path, parts: int) -> tuple[list[int], list[int]]:
     """The number of jobs of each part, in the plan before there are any features and when they are there."""
     plan = plan_study(request, out)
     found = request.prepare(out, ALONE, Silent())

@@ -7,11 +7,11 @@ from typing import Any
 
 from unseen.papers.comparability import ScoredData, published_domain
 from unseen.papers.concept_generalization import DOMAINS
-from unseen.probes.by_name.logistic import LogisticJob
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.job import Fit, Job, fits_kept
 from unseen.probes.protocol import COG_V2
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
-from unseen.runs.job import job_key
 from unseen.runs.notices import Notice
 from unseen.runs.record import write_run
 from unseen.runs.results import RESULTS
@@ -24,6 +24,12 @@ def whole_data(backbone: str, domain: str, source: str = "cog-v2", **changes: An
     assert printed is not None
     images = {part.splits[0]: part.images for part in printed.parts}
     return replace(ScoredData(backbone, domain, "cog-v2", printed.classes, images, "given"), **changes)
+
+
+def logistic_job(backbone: str, domain: str, shots: int | None = None, seed: int = 0) -> Job:
+    """A logistic regression under the paper's protocol on features that do not exist."""
+    probe, reads = Logistic(COG_V2, "float32"), {"train": "train", "test": "test"}
+    return Job(Logistic.name, Logistic.revision, backbone, domain, reads, probe.described, shots, seed)
 
 
 def write_concept_run(
@@ -39,15 +45,15 @@ def write_concept_run(
 ) -> Path:
     """A run with some seeds; `accuracy` gives the top-1 of a backbone on a domain with a seed."""
     jobs = [
-        LogisticJob("concepts", COG_V2, backbone.name, domain, "train", "test", shots, seed, "float32")
+        logistic_job(backbone.name, domain, shots, seed)
         for backbone in backbones
         for domain in domains
         for seed in range(seeds)
     ]
 
-    def work(job: LogisticJob) -> dict[str, Any]:
-        value = accuracy(job.backbone, job.domain, job.seed)
-        return {"top1": value, "top5": min(1.0, value + 0.2)}
+    def work(job: Job) -> dict[str, Any]:
+        value = accuracy(job.backbone, job.dataset, job.seed)
+        return fits_kept([Fit("logistic", job.shots, job.seed, [("top1", value), ("top5", min(1.0, value + 0.2))])])
 
     scored = [whole_data(each.name, domain) for each in backbones for domain in domains if domain in DOMAINS]
     data = RunData(
@@ -61,6 +67,6 @@ def write_concept_run(
         protocols=[ProtocolUsed.of("logistic", COG_V2)],
         scored=scored,
     )
-    write_run(folder, data, [job_key(job) for job in jobs])
+    write_run(folder, data, [job.key for job in jobs])
     list(run_here(jobs, folder / RESULTS, work))
     return folder

@@ -124,7 +124,7 @@ def evaluate(
     request = ShiftRequest(plans, sets, settings, scopes, mapping)
     data = run_study(request, folder, watch=watch)
     asked = {column.name for column in request.columns}
-    images = {(r.job["backbone"], r.job["domain"]): r.values["images"] for r in read_results(folder)}
+    images = {(r.job["backbone"], r.job["dataset"]): r.details["tested"] for r in read_results(folder)}
     found = []
     for plan in plans:
         own = {s.domain: s.value for s in data.scores if s.backbone == plan.model and s.domain in asked}

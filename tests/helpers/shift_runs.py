@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 from scipy import special
 
-from unseen.probes.by_name.classifier import ShiftJob
+from unseen.probes.by_name.classifier import Classifier
+from unseen.probes.job import fits_kept
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.job import job_key
 from unseen.runs.record import extend_run
 from unseen.runs.results import RESULTS, write_result
 from unseen.runs.setup import FeatureKey, ImagesUsed
@@ -50,8 +50,10 @@ def write_shift_run(
 ) -> Path:
     """A run of models on columns, with its tables."""
     jobs = {
-        (model, column): ShiftJob("shifts", "shi-2023", model, column, *columns[column][:1], model, "l",
-                                  columns[column][1], "fail")
+        (model, column): Classifier().job(
+            model, column, {"classifier": model, "outputs": "l", "classes": columns[column][1]},
+            {"protocol": "shi-2023", "test_set": columns[column][0], "on_error": "fail"},
+        )
         for model, of in accuracy.items() for column in of
     }  # fmt: skip
     domains = [Domain(name, name) for name in columns if any(name in of for of in accuracy.values())]
@@ -61,13 +63,14 @@ def write_shift_run(
         domains=domains,
         backbones=[Backbone(model, (groups or {}).get(model, ""), classifier=model) for model in accuracy],
         baseline=next(iter(accuracy)),
-        features=[FeatureKey(*pair, {"test": job_key(job)}) for pair, job in jobs.items()],
+        features=[FeatureKey(*pair, {"test": job.key}) for pair, job in jobs.items()],
         images=[ImagesUsed("val", "test", 1000)],
         study="shifts",
     )
-    extend_run(folder, data, [job_key(job) for job in jobs.values()])
+    extend_run(folder, data, [job.key for job in jobs.values()])
     for (model, column), job in jobs.items():
-        values = {"correct": round(IMAGES * accuracy[model][column]), "images": IMAGES, "classes": 200, "damaged": 0}
-        write_result(folder / RESULTS, job, values, 0.1)
+        details = {"test_set": columns[column][0], "classes": 200, "damaged": 0, "of": IMAGES}
+        fit = Classifier().accuracy(round(IMAGES * accuracy[model][column]), IMAGES, details)
+        write_result(folder / RESULTS, job, fits_kept([fit]), 0.1)
     write_tables(folder, Silent())
     return folder

@@ -12,13 +12,12 @@ import torch
 import unseen
 from unseen.errors import UserError
 from unseen.probes import ScoredProbe
-from unseen.probes.job import Pairs
-from unseen.probes.own import OwnProbeJob, ProbeAt, own_probe, own_probe_object
-from unseen.probes.own_task import own_task_jobs
-from unseen.probes.probe import DrawnProbe, ProbeData, Size, StudyPart
-from unseen.probes.protocol import COG_V2, Setting
+from unseen.probes.job import Job, Pairs, fits_kept
+from unseen.probes.own import ProbeAt, own_probe, own_probe_object
+from unseen.probes.probe import DrawnProbe, ProbeData
+from unseen.probes.protocol import Setting
 from unseen.probes.samples import ClassCounts
-from unseen.runs.job import describe, job_key
+from unseen.probes.vectors import Vectors
 from unseen.runs.results import write_result
 
 TEXT = """
@@ -65,9 +64,9 @@ def test_scores_become_accuracies(file: Path) -> None:
     assert few == [1, 2]
 
 
-def jobs(own: Any, counts: ClassCounts | None = None) -> list[OwnProbeJob]:
-    part = StudyPart("concepts", COG_V2, "net", "l1", "a", "b", Size(30, 30, 3, (3,)), counts=counts)
-    return list(own.jobs(part, range(2)))
+def jobs(own: Any, counts: ClassCounts | None = None) -> list[Job]:
+    rows, hashes = {"train": 30, "test": 30}, {"train": "a", "test": "b"}
+    return list(own.jobs(Vectors("net", "l1", rows, 3, 3, hashes, counts=counts), range(2)))
 
 
 def test_shots_that_no_class_has_are_no_jobs(file: Path) -> None:
@@ -76,7 +75,6 @@ def test_shots_that_no_class_has_are_no_jobs(file: Path) -> None:
     own, counts = own_probe(str(file)), ClassCounts((5, 8, 10), (9, 9, 9))
     assert {job.shots for job in jobs(own)} == {4, 11, None}
     assert {job.shots for job in jobs(own, counts)} == {4, None}
-    assert {job.shots for job in own_task_jobs(own, "tasks", "net", "pets", "abc", counts.samples)} == {4, None}
 
 
 def test_a_job_is_of_the_content_and_not_of_the_place(file: Path, tmp_path: Path) -> None:
@@ -84,13 +82,13 @@ def test_a_job_is_of_the_content_and_not_of_the_place(file: Path, tmp_path: Path
     (tmp_path / "elsewhere").mkdir()
     moved = tmp_path / "elsewhere/renamed.py"
     moved.write_text(TEXT)
-    assert job_key(jobs(own_probe(str(moved)))[0]) == job_key(job)
-    assert "make" not in describe(job)
+    assert jobs(own_probe(str(moved)))[0].key == job.key
+    assert job.described.keys().isdisjoint({"make", "study"})
     moved.write_text(TEXT + "# changed\n")
-    assert job_key(jobs(own_probe(str(moved)))[0]) != job_key(job)
+    assert jobs(own_probe(str(moved)))[0].key != job.key
     sent = pickle.loads(pickle.dumps(job))
     assert sent == job
-    assert sent.probe.name == "own-mean"
+    assert sent.fitted.name == sent.probe == "own-mean"
     with pytest.raises(UserError, match="changed since the study was planned"):
         ProbeAt(str(moved), 64 * "0", "PROBE")()
 
@@ -139,7 +137,7 @@ def test_metrics_of_its_own_are_declared_with_their_range(file: Path) -> None:
     file.write_text(text + declared)
     [used] = own_probe(str(file)).declared
     assert (used.name, used.lower, used.upper) == ("f9", 0.0, None)
-    assert job_key(jobs(own_probe(str(file)))[0])
+    assert jobs(own_probe(str(file)))[0].key
     file.write_text(text + declared.replace("f9", "top1"))
     with pytest.raises(UserError, match="top1 is a metric of this package"):
         own_probe(str(file))
@@ -164,7 +162,7 @@ def test_metrics_that_are_not_finite_are_refused(value: float, tmp_path: Path) -
     [job] = jobs(own_probe_object(Nothing(0.5)))
     fits = list(probe.fit(data(), [job.setting]))
     with pytest.raises(UserError, match="nothing of net on l1: top1 is (nan|inf)"):
-        write_result(tmp_path, job, job.kept(fits), 0.0)
+        write_result(tmp_path, job, fits_kept(fits), 0.0)
     assert not list(tmp_path.iterdir())
 
 
@@ -181,7 +179,7 @@ class First(ScoredProbe):
 def test_an_object_of_a_class_in_a_file_is_named_by_that_file() -> None:
     own = own_probe_object(First(2.0))
     [job] = jobs(own)
-    assert job.settings == (("weight", 2.0),)
+    assert job.settings == {"weight": 2.0}
     assert job.code == own.digest
     part = data()
     result = unseen.probe(part.X_train, part.y_train, part.X_test, part.y_test, probe=First())  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ def test_each_setting_has_the_interval_of_its_hits(run: Path) -> None:
     results = read_results(run)
     assert set(data.concept_intervals) == {("mine", "blobs", shots) for shots in ("1", "all")}
     for shots, name in ((1, "1"), (None, "all")):
-        pairs = [labelled(run / RESULTS, r) for r in results if r.job["shots"] == shots]
+        pairs = [labelled(run / RESULTS, r) for r in results if r.setting[0] == shots]
         labels = pairs[0][0]
         expected = interval_over_concepts(accuracy_per_concept(np.stack([hits for _, hits in pairs]), labels.y))
         found = data.concept_intervals["mine", "blobs", name]

@@ -103,9 +103,18 @@ def test_values_of_a_result_are_sound_or_refused_in_a_sentence(tmp_path: Path, v
     write_concept_run(tmp_path, [Backbone("a", "x")], lambda *_: 0.5, domains=["in1k"], seeds=1)
     [path] = (tmp_path / RESULTS).glob("*.json")
     record = json.loads(path.read_text())
-    for name in (*record["values"], "correct", "images", "zero_rows"):
-        bits = {"correct": b64encode(b"\xf0").decode(), "images": 8}
-        path.write_text(json.dumps(record | {"values": record["values"] | bits | {name: value}}))
+    values, [fit] = record["values"], record["values"]["fits"]
+    details = fit["details"] | {"correct": b64encode(b"\xf0").decode(), "images": 8}
+    fit |= {"details": details, "interval": 0.1, "samples": {"fewest": 1, "median": 1, "most": 1}}
+    inside_fits = [
+        *({**fit, name: value} for name in fit),
+        *({**fit, "values": fit["values"] | {name: value}} for name in fit["values"]),
+        *({**fit, "details": details | {name: value}} for name in details),
+        *({**fit, "samples": fit["samples"] | {name: value}} for name in fit["samples"]),
+    ]
+    damaged = [values | {name: value} for name in (*values, "zero_rows")]
+    for each in [*damaged, *({**values, "fits": [fit]} for fit in inside_fits)]:
+        path.write_text(json.dumps(record | {"values": each}))
         try:
             data = read_run(tmp_path)
         except UserError as error:
@@ -119,8 +128,8 @@ def test_a_result_that_contradicts_its_own_images_is_refused(tmp_path: Path) -> 
     [path] = (tmp_path / RESULTS).glob("*.json")
     record = json.loads(path.read_text())
     for bits, sound in ((b"\xf0", True), (b"\xff", False), (b"\0", False)):
-        values = record["values"] | {"correct": b64encode(bits).decode(), "images": 8}
-        path.write_text(json.dumps(record | {"values": values}))
+        record["values"]["fits"][0]["details"] |= {"correct": b64encode(bits).decode(), "images": 8}
+        path.write_text(json.dumps(record))
         if sound:
             assert len(read_run(tmp_path).scores) == 2
         else:

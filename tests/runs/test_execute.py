@@ -4,39 +4,42 @@ import errno
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from alone import start_telling
 
-from unseen.errors import UserError
+from unseen.errors import JobsError, UserError
+from unseen.probes.job import Job
 from unseen.runs.execute import Executor, OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.executors.here import run_here
-from unseen.runs.job import job_key
 from unseen.runs.means import Means
 from unseen.runs.results import missing, read_result, result_path
 
-
-@dataclass(frozen=True)
-class Square:
-    number: int
-    seed: int = 0
+if TYPE_CHECKING:
+    from unseen.studies.probed_features import ProbedFeatures
 
 
-def square(job: Square) -> dict[str, Any]:
-    return {"value": job.number**2}
+def square_job(number: int) -> Job:
+    return Job("square", 1, "a", "b", settings={"number": number})
 
 
-def fail_at_three(job: Square) -> dict[str, Any]:
-    if job.number == 3:
+def number_of(job: Job) -> int:
+    return int(job.settings["number"])
+
+
+def square(job: Job) -> dict[str, Any]:
+    return {"value": number_of(job) ** 2}
+
+
+def fail_at_three(job: Job) -> dict[str, Any]:
+    if number_of(job) == 3:
         raise UserError("three is too many")
     return square(job)
 
@@ -44,82 +47,45 @@ def fail_at_three(job: Square) -> dict[str, Any]:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [0.5, {"deep": [-float("inf")]}]])
 def test_values_that_are_not_finite_are_no_result(tmp_path: Path, value: object) -> None:
     with pytest.raises(UserError, match="(value|deep) is (nan|-?inf)"):
-        list(run_here([Square(1)], tmp_path, lambda _: {"value": value}))
-    assert missing([Square(1)], tmp_path) == [Square(1)]
-    assert list(run_here([Square(1)], tmp_path, lambda _: {"value": [0.5, None, "inf", 1, True]}))
+        list(run_here([square_job(1)], tmp_path, lambda _: {"value": value}))
+    assert missing([square_job(1)], tmp_path) == [square_job(1)]
+    assert list(run_here([square_job(1)], tmp_path, lambda _: {"value": [0.5, None, "inf", 1, True]}))
 
 
-JOBS = [Square(number) for number in range(8)]
+JOBS = [square_job(number) for number in range(8)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_jobs_run_once_and_only_what_is_missing(tmp_path: Path, workers: int) -> None:
     first = list(execute(JOBS[:5], tmp_path, OneByOne(square), choose_executor(Means(workers))))
-    assert sorted(job.number for job in first) == [0, 1, 2, 3, 4]
+    assert sorted(number_of(job) for job in first) == [0, 1, 2, 3, 4]
     second = list(execute([*JOBS, *JOBS], tmp_path, OneByOne(square), choose_executor(Means(workers))))
-    assert sorted(job.number for job in second) == [5, 6, 7]
+    assert sorted(number_of(job) for job in second) == [5, 6, 7]
     assert list(run_here(JOBS, tmp_path, square)) == []
     for job in JOBS:
-        result = read_result(tmp_path, job_key(job))
+        result = read_result(tmp_path, job.key)
         assert result is not None
-        assert result.values == {"value": job.number**2}
-        assert result.job["number"] == job.number
+        assert result.values == {"value": number_of(job) ** 2}
+        assert result.job["settings"] == {"number": number_of(job)}
         assert "unseen" in result.versions
-
-
-def logistic_jobs() -> list[Any]:
-    """A job, and others that differ from it in one field each. Here, as most workers can do without PyTorch."""
-    from unseen.probes.by_name.logistic import LogisticJob
-    from unseen.probes.protocol import COG_V2
-
-    job = LogisticJob("concepts", COG_V2, "b", "l1", "train", "test", 8, 0)
-    changes: list[dict[str, Any]] = [
-        {"study": "probe"},
-        {"protocol": replace(COG_V2, epochs=99)},
-        {"protocol": COG_V2.sequential},
-        {"backbone": "c"},
-        {"domain": "l2"},
-        {"train": "other"},
-        {"test": "other"},
-        {"shots": 4},
-        {"shots": None},
-        {"seed": 1},
-        {"products": "float16"},
-        {"revision": 99},
-    ]
-    return [job, *(replace(job, **change) for change in changes)]
-
-
-def test_everything_in_a_job_changes_its_key() -> None:
-    jobs = logistic_jobs()
-    keys = [job_key(job) for job in jobs]
-    assert len(set(keys)) == len(keys)
-    assert job_key(replace(jobs[0])) == keys[0]
-
-
-def test_a_key_is_the_same_in_every_process() -> None:
-    code = "from test_execute import job_key, logistic_jobs; print(*map(job_key, logistic_jobs()))"
-    environment = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
-    assert answer.stdout.decode().split() == [job_key(job) for job in logistic_jobs()]
 
 
 def test_damaged_and_foreign_results_count_as_missing(tmp_path: Path) -> None:
     list(run_here(JOBS, tmp_path, square))
-    result_path(tmp_path, job_key(JOBS[0])).write_text('{"key": ')
-    other = result_path(tmp_path, job_key(JOBS[1])).read_text()
-    result_path(tmp_path, job_key(JOBS[2])).write_text(other)
-    forged = json.loads(result_path(tmp_path, job_key(JOBS[3])).read_text())
-    result_path(tmp_path, job_key(JOBS[3])).write_text(json.dumps(forged | {"job": {}, "values": {}}))
+    result_path(tmp_path, JOBS[0].key).write_text('{"key": ')
+    other = result_path(tmp_path, JOBS[1].key).read_text()
+    result_path(tmp_path, JOBS[2].key).write_text(other)
+    forged = json.loads(result_path(tmp_path, JOBS[3].key).read_text())
+    result_path(tmp_path, JOBS[3].key).write_text(json.dumps(forged | {"job": {}, "values": {}}))
     assert missing(JOBS, tmp_path) == [JOBS[0], JOBS[2], JOBS[3]]
     list(run_here(JOBS, tmp_path, square))
     assert missing(JOBS, tmp_path) == []
 
 
-def kill_itself(job: Square) -> dict[str, Any]:
+def kill_itself(job: Job) -> dict[str, Any]:
     """Kills its process at one job always, and at another the first time."""
     once = Path(os.environ["ONCE"])
-    if job.number == 2 or (job.number == 5 and not once.exists()):
+    if number_of(job) == 2 or (number_of(job) == 5 and not once.exists()):
         once.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return square(job)
@@ -135,11 +101,29 @@ def test_jobs_of_a_killed_worker_are_tried_once_more_and_the_others_done(
     assert missing(JOBS, tmp_path) == [JOBS[2]]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_keeps_what_is_done_and_others_are_done_beside_it(tmp_path: Path, workers: int) -> None:
-    with pytest.raises(UserError, match="three is too many"):
-        list(execute(JOBS, tmp_path, OneByOne(fail_at_three), choose_executor(Means(workers))))
-    assert missing(JOBS, tmp_path) == (JOBS[3:] if workers == 1 else [JOBS[3]])
+@pytest.mark.parametrize("means", [Means(1), Means(2), Means(gpu=True)], ids=["here", "processes", "grouped"])
+def test_an_error_keeps_what_is_done_and_others_are_done_beside_it(tmp_path: Path, means: Means) -> None:
+    with pytest.raises(JobsError, match="three is too many") as raised:
+        list(execute(JOBS, tmp_path, OneByOne(fail_at_three), choose_executor(means)))
+    assert missing(JOBS, tmp_path) == [JOBS[3]]
+    assert (raised.value.failures, raised.value.done) == (["three is too many"], 7)
+
+
+def test_after_three_failures_in_a_row_no_more_is_tried(tmp_path: Path) -> None:
+    tried = list[int]()
+
+    def fail(job: Job) -> dict[str, Any]:
+        tried.append(number_of(job))
+        if number_of(job) != 1:
+            raise UserError(f"{number_of(job)} is too many")
+        return square(job)
+
+    with pytest.raises(JobsError, match="0 is too many .3 more failures") as raised:
+        list(run_here(JOBS, tmp_path, fail))
+    assert (tried, raised.value.done) == ([0, 1, 2, 3, 4], 1)
+    with pytest.raises(UserError, match="2 is too many .2 more failures") as wholly:
+        list(run_here(JOBS[2:], tmp_path, fail))
+    assert not isinstance(wholly.value, JobsError)
 
 
 def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,17 +151,24 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def features_in(folder: Path) -> "ProbedFeatures":
+    from unseen.features.readers import read_features
+    from unseen.studies.probed_features import probed_features
+
+    places = {split: folder / f"{split}.npz" for split in ("train", "test")}
+    return probed_features("b", "d", {split: read_features(place) for split, place in places.items()}, places)
+
+
 def run_study(folder: Path, results: str, devices: int = 0, tell: Connection | None = None) -> None:
     """Run what is left of the study, on so many CPUs that stand in for GPUs, and tell of each job that is done."""
-    from unseen.features.readers import read_features
+    from unseen.probes.by_name.logistic import Logistic
     from unseen.probes.protocol import LogisticProtocol
-    from unseen.studies.probing import pair_from_features, plan, run
+    from unseen.studies.probing import plan, run
 
     protocol = LogisticProtocol(name="quick", epochs=6, trials=4, round_size=2, batch=64)
-    places = (folder / "train.npz", folder / "test.npz")
-    pair = pair_from_features("b", "d", *map(read_features, places), places)
-    jobs = plan("probe", [pair], protocol, [1, 2, None], range(6))
-    for _ in run(jobs, [pair], folder / results, Means(devices=("cpu",) * devices)):
+    features = features_in(folder)
+    jobs = plan(Logistic(protocol), [features], [1, 2, None], range(6))
+    for _ in run(jobs, [features], folder / results, Means(devices=("cpu",) * devices)):
         if tell:
             tell.send("done")
 
@@ -211,23 +202,23 @@ def test_two_runners_share_a_folder(study: Path) -> None:
     assert not [file for file in (study / "shared").iterdir() if file.suffix != ".json"]
 
 
-def squares(jobs: Sequence[Square]) -> Iterator[tuple[Square, dict[str, Any]]]:
+def squares(jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
     """Jobs computed together, the last first."""
     for job in reversed(jobs):
         yield job, square(job)
 
 
 def test_jobs_run_together_are_written_one_by_one(tmp_path: Path) -> None:
-    def together() -> Iterator[Square]:
+    def together() -> Iterator[Job]:
         return execute(JOBS, tmp_path, squares, run_groups, grouped=lambda jobs: [jobs])
 
     running = together()
-    assert [next(running).number for _ in range(3)] == [7, 6, 5]
+    assert [number_of(next(running)) for _ in range(3)] == [7, 6, 5]
     running.close()
     assert missing(JOBS, tmp_path) == JOBS[:5]
-    assert sorted(job.number for job in together()) == [0, 1, 2, 3, 4]
+    assert sorted(number_of(job) for job in together()) == [0, 1, 2, 3, 4]
     assert list(together()) == []
-    assert read_result(tmp_path, job_key(JOBS[4])).values == {"value": 16}
+    assert read_result(tmp_path, JOBS[4].key).values == {"value": 16}
 
 
 FOURTH = """
@@ -248,21 +239,20 @@ def executor(means: Means):
 def test_a_fourth_executor_is_one_new_file(study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import unseen.runs.executors as package
     from unseen.device import on_gpu
-    from unseen.features.readers import read_features
+    from unseen.probes.by_name.logistic import Logistic
     from unseen.probes.protocol import LogisticProtocol
-    from unseen.studies.probing import pair_from_features, plan, run
+    from unseen.studies.probing import plan, run
 
     (tmp_path / "backwards.py").write_text(FOURTH)
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     monkeypatch.setenv("UNSEEN_EXECUTOR", "backwards")
     protocol = LogisticProtocol(name="quick", epochs=1, trials=2, round_size=2, batch=64)
-    places = (study / "train.npz", study / "test.npz")
-    pair = pair_from_features("b", "d", *map(read_features, places), places)
-    jobs = plan("probe", [pair], protocol, [1, 2], range(2))
-    assert len(list(run(jobs, [pair], tmp_path / "fourth", Means(2)))) == 4
+    features = features_in(study)
+    jobs = plan(Logistic(protocol), [features], [1, 2], range(2))
+    assert len(list(run(jobs, [features], tmp_path / "fourth", Means(2)))) == 4
     assert sys.modules["unseen.runs.executors.backwards"].calls == [(Means(2, gpu=on_gpu()), 4)]  # at one go
     monkeypatch.delenv("UNSEEN_EXECUTOR")
-    list(run(jobs, [pair], tmp_path / "usual", Means(1)))
+    list(run(jobs, [features], tmp_path / "usual", Means(1)))
     assert outcomes(tmp_path / "fourth") == outcomes(tmp_path / "usual")
 
 

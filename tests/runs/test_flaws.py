@@ -1,11 +1,10 @@
 """Sentences on images that were left out, on rows of zeros and on steps without a finite loss."""
 
-from typing import Any
-
 import pytest
 
+from unseen.probes.job import Fit, Job, fits_kept
 from unseen.runs.flaws import Flaw, flaw_sentences
-from unseen.runs.result_flaws import skipped_steps
+from unseen.runs.result_flaws import TRAININGS, skipped_steps
 from unseen.runs.results import Result
 
 
@@ -34,29 +33,12 @@ def test_what_concerns_all_backbones_names_none() -> None:
     assert sentence.startswith("voc: 1 of 9 labels")
 
 
-TRAININGS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-    (
-        {"job": "DenseTrainingJob", "kind": "classes", "seed": 0, "protocol": {"backbone": "whole"}},
-        {"miou": 0.5, "pixel-accuracy": 0.6},
-        "upernet",
-    ),
-    ({"job": "FinetuneJob", "seed": 0, "protocol": {}}, {"top1": 0.5, "top5": 0.6}, "fine-tuned"),
-    (
-        {"job": "FinetuneTaskJob", "seed": 0, "metric": "top1", "protocol": {}},
-        {"top1": 0.5, "ece": 0.1, "scaled_ece": 0.1},
-        "fine-tuned",
-    ),
-]
-
-
-@pytest.mark.parametrize(("job", "values", "probe"), TRAININGS)
+@pytest.mark.parametrize("probe", TRAININGS)
 @pytest.mark.parametrize("skipped", [0, 3])
-def test_steps_without_a_finite_loss_are_counted(
-    job: dict[str, Any], values: dict[str, Any], probe: str, skipped: int
-) -> None:
-    protocol = {"name": "p", "steps": 80, **job["protocol"]}
-    whole = {"study": "tasks", "backbone": "b", "domain": "d", **job, "protocol": protocol}
-    found = skipped_steps([Result("k", whole, {**values, "skipped": skipped}, 1.0, {})])
+def test_steps_without_a_finite_loss_are_counted(probe: str, skipped: int) -> None:
+    job = Job(probe, 1, "b", "d", settings={"protocol": {"name": "p", "steps": 80}})
+    values = fits_kept([Fit(probe, None, 0, [("top1", 0.5)], {"skipped": skipped})])
+    found = skipped_steps([Result(job.key, job.described, values, 1.0, {})])
     expected = Flaw("skipped-steps", "b", "d", f"the training of {probe}", 3, 80)
     assert found == ([expected] if skipped else [])
     [sentence] = flaw_sentences([expected], among=["a", "b"])

@@ -17,9 +17,9 @@ from alone import context, start_alone, start_telling
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, remove_unfinished
-from unseen.probes.by_name.classifier import ShiftJob
+from unseen.probes.by_name.classifier import Classifier
+from unseen.probes.job import Job, fits_kept
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.job import job_key
 from unseen.runs.lock import LOCK, UnlockedWarning, folder_lock, shared_use
 from unseen.runs.record import extend_run, read_run
 from unseen.runs.results import RESULTS, write_result
@@ -32,8 +32,9 @@ ROUNDS = 4
 TRUTH = np.array([0, 1, 1], dtype=np.int32)
 
 
-def shift_job(name: str) -> ShiftJob:
-    return ShiftJob("shifts", "shi-2023", name, "val", "val", name, "logits", "classes", "fail")
+def shift_job(name: str) -> Job:
+    reads = {"classifier": name, "outputs": "logits", "classes": "classes"}
+    return Classifier().job(name, "val", reads, {"protocol": "shi-2023", "test_set": "val", "on_error": "fail"})
 
 
 def part(name: str) -> RunData:
@@ -44,7 +45,7 @@ def part(name: str) -> RunData:
         backbones=[Backbone(name, "yours")],
         baseline=name,
         remarks={f"backbone {name}": name},
-        features=[FeatureKey(name, "val", {"test": job_key(shift_job(name))})],
+        features=[FeatureKey(name, "val", {"test": shift_job(name).key})],
         study="shifts",
     )
 
@@ -54,10 +55,11 @@ def add_parts(folder: Path, process: int, barrier: Barrier) -> None:
     barrier.wait()
     for number in range(ROUNDS):
         name = f"{process}-{number}"
-        extend_run(folder, part(name), [job_key(shift_job(name))])
+        extend_run(folder, part(name), [shift_job(name).key])
         extend_run(folder, replace(part(name), protocols=[ProtocolUsed(name, name)]), [f"more {name}"])
         add_predictions(folder / "predictions", name, {"val": (TRUTH, TRUTH)})
-        write_result(folder / RESULTS, shift_job(name), {"correct": 2, "images": 3, "classes": 2, "damaged": 0}, 0.1)
+        fit = Classifier().accuracy(2, 3, {"test_set": "val", "classes": 2, "damaged": 0, "of": 3})
+        write_result(folder / RESULTS, shift_job(name), fits_kept([fit]), 0.1)
         write_tables(folder, Silent(), name)
 
 

@@ -7,7 +7,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -23,6 +22,8 @@ from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.images.folder import folder_images
 from unseen.images.manifest import whole
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.job import Job
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs import ray_cluster
 from unseen.runs.execute import OneByOne, execute
@@ -32,7 +33,8 @@ from unseen.runs.means import Means
 from unseen.runs.ray_cluster import Examined, Node, connect, refusal
 from unseen.runs.ray_local import is_loopback, listening, on_loopback, start_local
 from unseen.runs.results import RESULTS, missing
-from unseen.studies.probing import pair_from_features, plan, run
+from unseen.studies.probed_features import probed_features
+from unseen.studies.probing import plan, run
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, on changes to come and on sockets
 RAY = Means(2, executor="ray")
@@ -68,18 +70,13 @@ def cluster() -> Iterator[Any]:
     gc.collect()  # warnings of sockets that Ray leaves open belong here
 
 
-@dataclass(frozen=True)
-class Square:
-    number: int
-
-
-def fail_at_three(job: Square) -> dict[str, Any]:
-    if job.number == 3:
+def fail_at_three(job: Job) -> dict[str, Any]:
+    if job.seed == 3:
         raise UserError("three is too many")
-    return {"value": job.number**2}
+    return {"value": job.seed**2}
 
 
-JOBS = [Square(number) for number in range(6)]
+JOBS = [Job("square", 1, "b", "d", seed=number) for number in range(6)]
 OWN = {"unseen": "1", "torch": "2", "source": "abc"}
 NODE = Node("id", "10.0.0.7", 1, 0)
 
@@ -193,7 +190,6 @@ def test_an_error_is_reported_and_the_rest_goes_on(cluster: Any, tmp_path: Path)
     assert {path.suffix for path in tmp_path.iterdir()} == {".json"}  # what nodes wrote to be seen is gone
 
 
-@pytest.mark.long_suite
 def test_shards_are_extracted_by_the_cluster(cluster: Any, tmp_path: Path) -> None:
     from PIL import Image
 
@@ -232,11 +228,10 @@ def test_clusters_that_cannot_do_the_work_are_refused(tmp_path: Path, monkeypatc
         list(execute(JOBS, tmp_path, OneByOne(fail_at_three), choose_executor(Means(9, threads=9, executor="ray"))))
 
 
-def values(folder: Path, jobs: list[Any]) -> list[Any]:
-    from unseen.runs.job import job_key
+def values(folder: Path, jobs: list[Job]) -> list[Any]:
     from unseen.runs.results import read_all
 
-    return [(result.key, result.values) for result in read_all(folder / RESULTS, [job_key(job) for job in jobs])]
+    return [(result.key, result.values) for result in read_all(folder / RESULTS, [job.key for job in jobs])]
 
 
 def test_a_lost_node_loses_no_job_and_changes_no_score(cluster: Any, tmp_path: Path) -> None:
@@ -244,21 +239,21 @@ def test_a_lost_node_loses_no_job_and_changes_no_score(cluster: Any, tmp_path: P
     for name, each in (("train", 20), ("test", 10)):
         y = np.arange(5).repeat(each)
         np.savez(tmp_path / f"{name}.npz", X=np.eye(5, 40)[y] + rng.standard_normal((len(y), 40)), y=y)
-    places = (tmp_path / "train.npz", tmp_path / "test.npz")
-    pair = pair_from_features("b", "d", *map(read_features, places), places)
+    places = {split: tmp_path / f"{split}.npz" for split in ("train", "test")}
+    parts = {split: read_features(place) for split, place in places.items()}
+    features = [probed_features("b", "d", parts, places)]
     protocol = LogisticProtocol(name="quick", epochs=4, trials=4, round_size=2, batch=64)
-    jobs = plan("probe", [pair], protocol, [1, 2, None], range(6))
+    jobs = plan(Logistic(protocol), features, [1, 2, None], range(6))
     done = 0
-    for _ in run(jobs, [pair], tmp_path / "ray" / RESULTS, RAY):
+    for _ in run(jobs, features, tmp_path / "ray" / RESULTS, RAY):
         done += 1
         if done == 2:
             cluster.remove_node(cluster.nodes.pop(), allow_graceful=False)
-    list(run(jobs, [pair], tmp_path / "here" / RESULTS, Means()))
+    list(run(jobs, features, tmp_path / "here" / RESULTS, Means()))
     assert values(tmp_path / "ray", jobs) == values(tmp_path / "here", jobs)
     assert len(values(tmp_path / "ray", jobs)) == 18 >= done
 
 
-@pytest.mark.long_suite
 def test_the_documented_command_gives_the_scores_of_one_process(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unseen: Callable[..., Any]
 ) -> None:

@@ -17,7 +17,7 @@ from unseen.demo import drawings
 from unseen.errors import UserError
 from unseen.files import read_table
 from unseen.ontology.wordnet import wordnet
-from unseen.studies.shifts.model_pool import Labelled, PoolJob, Setup
+from unseen.studies.shifts.model_pool import FoldTraining, Labelled, Setup
 
 Floats = NDArray[np.float64]
 
@@ -162,8 +162,8 @@ def test_a_file_of_other_pictures_is_refused(tmp_path: Path, pictures: dict[str,
         stored_pictures(path, ["tiger"])
 
 
-def job(recipe: Recipe, seed: int = 0) -> PoolJob:
-    return PoolJob("shi-2023", "", Setup("narrow", 1.0, 1.0, recipe, seed), 0)
+def job(recipe: Recipe, seed: int = 0) -> FoldTraining:
+    return FoldTraining("shi-2023", "", Setup("narrow", 1.0, 1.0, recipe, seed), 0)
 
 
 def blocks(count: int, seed: int) -> Labelled:

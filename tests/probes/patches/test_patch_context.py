@@ -7,8 +7,9 @@ import torch
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.probes.patches import context, rows
-from unseen.probes.patches.context import ContextProtocol, Memory, look_up, nearest
+from unseen.probes.patches.context import Memory, look_up, nearest
 from unseen.probes.patches.labels import PatchLabels
+from unseen.probes.patches.protocols import ContextProtocol
 from unseen.probes.patches.rows import PatchRows
 from unseen.probes.patches.training import TrainingPatches
 

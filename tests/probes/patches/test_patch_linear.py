@@ -13,8 +13,9 @@ from unseen.metrics.surface_normals import angular_errors
 from unseen.probes.patches import linear
 from unseen.probes.patches.codes import ClassCodes, Codes, DepthCodes, NormalCodes
 from unseen.probes.patches.labels import PatchLabels
-from unseen.probes.patches.linear import PATCH_LINEAR, LinearStack, PatchLinearProtocol, Setting, _factor, fit_patches
+from unseen.probes.patches.linear import LinearStack, _factor, fit_patches
 from unseen.probes.patches.probe_patches import choose_linear, validation_scores
+from unseen.probes.patches.protocols import PATCH_LINEAR, PatchLinearProtocol, Setting
 from unseen.probes.patches.rows import PatchRows
 from unseen.probes.patches.training import TrainingPatches
 

@@ -13,11 +13,11 @@ from torch.utils._pytree import tree_leaves
 
 from unseen.probes.patches import context, linear, probe_patches
 from unseen.probes.patches.codes import ClassCodes
-from unseen.probes.patches.context import PATCH_CONTEXT, Memory, look_up
-from unseen.probes.patches.job import PatchSize
+from unseen.probes.patches.context import Memory, look_up
 from unseen.probes.patches.labels import PatchLabels
-from unseen.probes.patches.linear import PATCH_LINEAR
+from unseen.probes.patches.patch_probe import PatchSize
 from unseen.probes.patches.probe_patches import choose_linear
+from unseen.probes.patches.protocols import PATCH_CONTEXT, PATCH_LINEAR
 from unseen.probes.patches.rows import PatchRows
 from unseen.probes.patches.training import TrainingPatches
 

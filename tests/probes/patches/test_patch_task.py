@@ -20,11 +20,11 @@ from unseen.images.dense.labels import IGNORED, Labels
 from unseen.images.manifest import Manifest
 from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.registry import get_dataset
-from unseen.probes.by_name.patch_context import PatchContextJob
-from unseen.probes.by_name.patch_linear import PatchLinearJob
+from unseen.probes.by_name.patch_context import PatchContext
+from unseen.probes.by_name.patch_linear import PatchLinear
 from unseen.probes.patches.codes import ClassCodes, patch_histograms
-from unseen.probes.patches.context import PATCH_CONTEXT
-from unseen.probes.patches.linear import PatchLinearProtocol
+from unseen.probes.patches.patch_probe import PatchProbe, Predictor
+from unseen.probes.patches.protocols import PatchLinearProtocol
 from unseen.probes.patches.task import PatchTask
 
 QUICK = PatchLinearProtocol(rates=(3e-3,), decays=(0.0,), epochs=1, batch=4096, least_steps=60)
@@ -51,20 +51,20 @@ def test_features_have_the_grid_of_the_network(scene_task: PatchTask) -> None:
     assert (scene_task.train.grid, scene_task.train.channels, len(scene_task.train)) == ((28, 28), 256, 24)
 
 
-def job(kind: type, protocol: object) -> PatchLinearJob | PatchContextJob:
-    found: PatchLinearJob | PatchContextJob = kind("tasks", protocol, "net", "scenes", "classes", "a", "b", "c")
-    return found
+def fitted(probe: PatchProbe, task: PatchTask, seed: int = 0) -> tuple[dict[str, float], Predictor]:
+    fit, predictor = probe.predictor(task, seed)
+    return dict(fit.values), predictor
 
 
-@pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, QUICK), (PatchContextJob, PATCH_CONTEXT)])
-def test_probes_tell_drawings_from_the_ground(scene_task: PatchTask, kind: type, protocol: object) -> None:
-    values, predictor = job(kind, protocol).run(scene_task)
+@pytest.mark.parametrize("probe", [PatchLinear(QUICK), PatchContext()])
+def test_probes_tell_drawings_from_the_ground(scene_task: PatchTask, probe: PatchProbe) -> None:
+    fit, predictor = probe.predictor(scene_task, 0)
+    values = dict(fit.values)
     # Who always says "ground" has an eleventh of a mean IoU of at most 1.
     assert values["miou"] > 0.18
-    assert len(values["by_class"]) == 11
+    assert len(fit.details["by_class"]) == 11
+    assert (fit.variant, fit.values[0][0]) == (probe.name, "miou")
     assert 1 < len(predictor.shown) <= 6
-    [fit] = kind.read({"kind": "classes", "seed": 0}, values)  # type: ignore[attr-defined]
-    assert dict(fit.values)["miou"] == values["miou"]
 
 
 class Damaged:
@@ -129,20 +129,20 @@ def test_images_without_a_labelled_pixel_neither_train_nor_validate(seed: int) -
     maps.coarse[1:3] = IGNORED
     task = maps.task()
     assert task.training.images.tolist() == [0, 3]
-    values, _ = replace(job(PatchLinearJob, FEW), seed=seed).run(task)
+    values, _ = fitted(PatchLinear(FEW), task, seed)
     assert 0 < values["miou"] <= 1
     maps.coarse[3] = IGNORED
     with pytest.raises(UserError, match="at least two training images"):
-        job(PatchLinearJob, FEW).run(maps.task())
+        fitted(PatchLinear(FEW), maps.task())
 
 
 @pytest.mark.gpu_too
-@pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, FEW), (PatchContextJob, PATCH_CONTEXT)])
-def test_large_images_score_like_small_ones_in_16_bits(kind: type, protocol: object) -> None:
+@pytest.mark.parametrize("probe", [PatchLinear(FEW), PatchContext()])
+def test_large_images_score_like_small_ones_in_16_bits(probe: PatchProbe) -> None:
     """A patch of 296² pixels of one class is beyond 65,504, the largest number of 16 bits."""
     small, large = Scaled(8), Scaled(296)
     found = {
-        (maps.side, half): job(kind, protocol).run(maps.task(half=half))
+        (maps.side, half): fitted(probe, maps.task(half=half))
         for maps, half in ((small, False), (small, True), (large, True))
     }
     one, half, both = found.values()
@@ -155,19 +155,19 @@ def test_large_images_score_like_small_ones_in_16_bits(kind: type, protocol: obj
 
 
 @pytest.mark.gpu_too
-@pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, FEW), (PatchContextJob, PATCH_CONTEXT)])
-def test_features_that_do_not_fit_give_the_same_scores(kind: type, protocol: object) -> None:
-    values = [job(kind, protocol).run(Scaled(8).task(budget=budget))[0] for budget in (1 << 40, 1)]
+@pytest.mark.parametrize("probe", [PatchLinear(FEW), PatchContext()])
+def test_features_that_do_not_fit_give_the_same_scores(probe: PatchProbe) -> None:
+    values = [fitted(probe, Scaled(8).task(budget=budget))[0] for budget in (1 << 40, 1)]
     assert values[0] == values[1]
 
 
 @pytest.mark.gpu_too
-@pytest.mark.parametrize(("kind", "protocol"), [(PatchLinearJob, FEW), (PatchContextJob, PATCH_CONTEXT)])
-def test_predictions_that_are_not_finite_are_refused(kind: type, protocol: object) -> None:
+@pytest.mark.parametrize("probe", [PatchLinear(FEW), PatchContext()])
+def test_predictions_that_are_not_finite_are_refused(probe: PatchProbe) -> None:
     maps = Scaled(8)
     maps.X[4, 7] = np.inf  # of a test image
     with pytest.raises(UserError, match="not finite"):
-        job(kind, protocol).run(maps.task())
+        fitted(probe, maps.task())
 
 
 def test_features_of_whole_images_are_refused(tmp_path: Path, scene_task: PatchTask) -> None:
