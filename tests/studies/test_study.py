@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
+from run_folders import logistic_job
 
-from unseen.errors import UserError
-from unseen.probes.by_name.logistic import LogisticJob
-from unseen.probes.protocol import COG_V2_SHORT
+from unseen.errors import JobsError, UserError
+from unseen.probes.job import Fit, Job, fits_kept
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.means import ALONE, Means
@@ -26,23 +26,23 @@ class Constant:
     seeds: int
     fails: bool = False
 
-    def jobs(self) -> list[LogisticJob]:
-        return [LogisticJob("concepts", COG_V2_SHORT, "a", "l1", "x", "y", 1, seed) for seed in range(self.seeds)]
+    def jobs(self) -> list[Job]:
+        return [logistic_job("a", "l1", 1, seed) for seed in range(self.seeds)]
 
     def plan(self, out: Path, means: Means) -> Plan:
         left = len(missing(self.jobs(), out / "results"))
         return Plan("constant", [{"domain": "l1"}], self.seeds, left, probing=left / 2)
 
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared[LogisticJob]:
+    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         run = RunData("constant", (), [Domain("l1", "L1")], [Backbone("a", "yours")], "a", remarks={"p": "1"})
         watch.tell("prepared")
         return Prepared(run, self.jobs(), self.work, lambda *_: 7.0, lambda folder: (folder / "beside").touch())
 
-    def work(self, jobs: Sequence[LogisticJob], folder: Path, means: Means) -> Iterator[LogisticJob]:
-        def half(job: LogisticJob) -> dict[str, float]:
+    def work(self, jobs: Sequence[Job], folder: Path, means: Means) -> Iterator[Job]:
+        def half(job: Job) -> dict[str, Any]:
             if self.fails and job.seed == self.first_failing:
                 raise KeyboardInterrupt
-            return {"top1": 0.5, "top5": 1.0}
+            return fits_kept([Fit("logistic", job.shots, job.seed, [("top1", 0.5), ("top5", 1.0)])])
 
         yield from run_here(jobs, folder, half)
 
@@ -112,9 +112,7 @@ def test_an_estimate_of_other_jobs_than_are_left_is_made_anew(tmp_path: Path, mo
     assert notes.said[-1] == (2, 2, 7.0)
 
 
-def test_a_run_can_be_written_when_its_first_job_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    prepare = Constant.prepare
-    monkeypatch.setattr(Constant, "prepare", lambda *given: replace(prepare(*given), recorded="begun"))
+def test_a_run_is_written_when_its_first_job_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Constant, "first_failing", 0)
     with pytest.raises(KeyboardInterrupt):
         run_study(Constant(2, fails=True), tmp_path)
@@ -137,6 +135,34 @@ def test_a_run_may_take_the_place_of_another(tmp_path: Path) -> None:
     assert (data.title, len(data.scores)) == ("other", 4)
     assert len(read_run(tmp_path).scores) == 4
     assert len(list(tmp_path.glob("results/*.json"))) == 3  # results are kept
+
+
+def test_a_job_that_fails_is_named_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Constant.work
+
+    def half(self: Constant, jobs: Sequence[Job], folder: Path, means: Means) -> Iterator[Job]:
+        def values(job: Job) -> dict[str, Any]:
+            if job.seed == 1:
+                raise UserError("seed 1 is unlucky.")
+            return fits_kept([Fit("logistic", job.shots, job.seed, [("top1", 0.5)])])
+
+        yield from run_here(jobs, folder, values)
+
+    monkeypatch.setattr(Constant, "work", half)
+    with pytest.raises(JobsError, match="seed 1 is unlucky") as raised:
+        run_study(Constant(3), tmp_path)
+    assert raised.value.done == 2
+    run = read_run(tmp_path)
+    assert [score.seed for score in run.scores] == [0, 2]
+    assert [(each.code, each.sentence) for each in run.told] == [
+        ("failed", "Failed: seed 1 is unlucky."),
+        ("unfinished", "This run is not finished: 1 of 3 jobs have no result yet."),
+    ]
+    with pytest.raises(UserError, match="seed 1 is unlucky"):  # still named, once
+        run_study(Constant(3), tmp_path)
+    assert [each.code for each in read_run(tmp_path).told] == ["failed", "unfinished"]
+    monkeypatch.setattr(Constant, "work", work)
+    assert not run_study(Constant(3), tmp_path).told
 
 
 def test_a_full_disk_stops_it_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.special
 import scipy.stats
-from axis_folders import finetune_job, write_shift_fit, write_task_run
+from axis_folders import finetune_job, search_kept, write_shift_fit, write_task_run
 from run_folders import write_concept_run
 from task_scores import task_score as one_score
 
@@ -26,7 +26,6 @@ from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
-from unseen.runs.job import job_key
 from unseen.runs.notices import told
 from unseen.runs.record import write_run
 from unseen.studies.axes import study
@@ -36,7 +35,8 @@ from unseen.studies.axes.sources import read_shift_scores
 from unseen.studies.axes.study import shared_models, study_axes
 from unseen.studies.concepts.features import Place
 from unseen.studies.concepts.study import extraction_of
-from unseen.studies.tasks.kinds.classification import features_at
+from unseen.studies.tasks.features import features_at
+from unseen.studies.tasks.plan import TaskProbes
 from unseen.studies.tasks.study import task_run
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -320,7 +320,7 @@ def test_incomplete_backbones_are_left_out_with_the_reason(tmp_path: Path) -> No
     folder = concept_run(tmp_path / "c", ("a", "b"))
     jobs = [json.loads(path.read_text()) for path in (folder / "results").glob("*.json")]
     for job in jobs:
-        if job["job"]["backbone"] == "b" and job["job"]["domain"] == "l5":
+        if job["job"]["backbone"] == "b" and job["job"]["dataset"] == "l5":
             (folder / "results" / f"{job['key']}.json").unlink()
     page = study_axes([folder])
     assert page.axes.backbones == ("a",)
@@ -428,7 +428,7 @@ def test_scores_are_those_of_the_results(tmp_path: Path) -> None:
     assert values["a"] == pytest.approx(scipy.special.logit([0.9, 0.7]).mean())
     path = next((folder / "results").glob("*.json"))
     record = json.loads(path.read_text())
-    record["values"].pop("top1")
+    record["values"]["fits"][0]["values"]["top1"] = None
     path.write_text(json.dumps(record))
     with pytest.raises(UserError, match=f"{path.name} has no valid top1; delete the file and run again"):
         study_axes([folder])
@@ -467,7 +467,7 @@ def test_a_backbone_that_was_not_the_same_in_both_runs_is_named(tmp_path: Path) 
         place = tmp_path / f"store{size}"
         write_store(place, [(X, y)], list("abcd"), provenance=about)
         features = features_at("a", DATASETS["eurosat"], {"all": place})
-        backbones[size] = task_run([features], ERICSSON_2021, top1={}).backbones[0]
+        backbones[size] = task_run([features], DATASETS, TaskProbes(), top1={}).backbones[0]
         assert backbones[size].features == extraction_of(Place(place, about).known)  # what runs of concepts say
     concepts = concept_run(tmp_path / "levels", ("a",))
     tasks = write_task_run(tmp_path / "tasks", ("a",), task_score)
@@ -584,8 +584,8 @@ def test_a_run_of_fine_tuning_alone_is_on_the_axis_of_tasks(tmp_path: Path) -> N
     job = finetune_job("a", "dtd", finetune_grid())
     data = RunData("tuned", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a", study="tasks")
     data = replace(data, scored=[ScoredData("a", "dtd", "ericsson-2021", 47, DATASETS["dtd"].counts, "given")])
-    write_run(tmp_path, data, [job_key(job)])
-    list(run_here([job], tmp_path / "results", lambda _: {"top1": 0.5}))
+    write_run(tmp_path, data, [job.key])
+    list(run_here([job], tmp_path / "results", lambda _: search_kept(job, [("top1", 0.5)])))
     assert study_axes([tmp_path]).axes.measures["finetuned"].values["a"] == pytest.approx(0)
 
 

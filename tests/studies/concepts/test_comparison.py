@@ -18,17 +18,17 @@ from unseen.api.run import Run
 from unseen.cli.probe import probe
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
-from unseen.features.features import Features
-from unseen.probes.by_name.logistic import LogisticJob
-from unseen.probes.protocol import COG_V2, COG_V2_SHORT
+from unseen.features.readers import read_features
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.job import Job
+from unseen.probes.protocol import COG_V2
 from unseen.report.concepts.sections.comparison import CALLED_CLEAR, seeds_caution
 from unseen.report.core.tables import latex_table
 from unseen.report.of_runs import report_on
 from unseen.runs.executors.here import run_here
-from unseen.runs.job import job_key
 from unseen.runs.kept_labels import KeptLabels, keep_labels, labels_place, read_labels
 from unseen.runs.record import read_results, read_run, write_run
-from unseen.runs.results import RESULTS
+from unseen.runs.results import RESULTS, Result
 from unseen.runs.setup import Extraction, ImagesUsed, LevelsUsed, SplitsUsed
 from unseen.studies.concepts.comparison import PairComparison, compare_backbones, compare_runs, comparison_table
 
@@ -161,30 +161,31 @@ def test_another_draw_with_the_same_labels_is_refused(runs: dict[str, Path], tmp
 
 
 def test_names_of_images_are_kept_as_a_hash(tmp_path: Path) -> None:
-    X, y = np.eye(3, dtype=np.float32), np.arange(3)
-
     def ids(names: tuple[str, ...]) -> str:
-        test = Features(X, y, ("a", "b", "c"), {"content_hash": "h"}, names)
-        keep_labels(tmp_path / "results", {"h": str(tmp_path)}, lambda _: test)
-        place = labels_place(tmp_path / "results", "h")
-        found = read_labels(place).ids
-        place.unlink()
-        return found
+        file = tmp_path / "test.npz"
+        named = {"ids": np.array(names)} if names else {}
+        np.savez(file, X=np.eye(3, dtype=np.float32), y=np.array(["a", "b", "c"]), **named)
+        content = read_features(file).provenance["content_hash"]
+        place = labels_place(tmp_path / "results", content)
+        place.unlink(missing_ok=True)  # the same features have the same hash, whatever their images are called
+        keep_labels(tmp_path / "results", {content: str(file)})
+        return read_labels(place).ids
 
     assert ids(()) == ""
     assert ids(("x", "y", "z")) == hashlib.sha256(b"x\0y\0z\0").hexdigest()
     assert len({ids(names) for names in (("x", "y", "z"), ("y", "x", "z"), ("xy", "z", ""))}) == 3
 
 
+def job_like(result: Result, **changes: Any) -> Job:
+    """The job of a result, decided otherwise."""
+    return Job(**{**result.job, **changes})
+
+
 def test_protocols_are_not_mixed(runs: dict[str, Path], tmp_path: Path) -> None:
     other = tmp_path / "blurred"
-    jobs = {
-        LogisticJob(**({name: value for name, value in result.job.items() if name != "job"} | {"protocol": COG_V2})): (
-            result.values
-        )
-        for result in read_results(runs["blurred"])
-    }
-    write_run(other, read_run(runs["blurred"]), list(map(job_key, jobs)))
+    settings = Logistic(COG_V2, "float32").described
+    jobs = {job_like(result, settings=settings): result.values for result in read_results(runs["blurred"])}
+    write_run(other, read_run(runs["blurred"]), [job.key for job in jobs])
     assert len(list(run_here(list(jobs), other / RESULTS, lambda job: dict(jobs[job])))) == 2
     with pytest.raises(UserError, match=r"different protocols \(cog-v2, cog-v2-short\); compare runs of the same"):
         compare_backbones([runs["clear"], other], "clear", "blurred")
@@ -193,21 +194,16 @@ def test_protocols_are_not_mixed(runs: dict[str, Path], tmp_path: Path) -> None:
 def with_jobs(run: Path, folder: Path, facts: Mapping[str, Any] | None = None, **changes: Any) -> Path:
     """A copy of a run whose jobs were decided otherwise, with the same values."""
     shutil.copytree(run, folder)
-    jobs = {
-        LogisticJob(
-            **({k: v for k, v in result.job.items() if k not in ("job", "protocol")} | changes), protocol=COG_V2_SHORT
-        ): (result.values)
-        for result in read_results(run)
-    }
+    jobs = {job_like(result, **changes): result.values for result in read_results(run)}
     job = next(iter(jobs))
     data = read_run(run)
     data = replace(
         data,
-        domains=[replace(data.domains[0], name=job.domain)],
+        domains=[replace(data.domains[0], name=job.dataset)],
         backbones=[replace(data.backbones[0], name=job.backbone)],
         **(facts or {}),
     )
-    write_run(folder, data, list(map(job_key, jobs)))
+    write_run(folder, data, [job.key for job in jobs])
     list(run_here(list(jobs), folder / RESULTS, lambda job: dict(jobs[job])))
     return folder
 
@@ -233,10 +229,10 @@ def images(domain: str, split: str, number: int) -> dict[str, Any]:
 def test_runs_that_say_they_had_other_images_are_refused(
     runs: dict[str, Path], tmp_path: Path, domain: str, so: Any, otherwise: Any, refused: str
 ) -> None:
-    first = with_jobs(runs["clear"], tmp_path / "one", so, domain=domain)
-    silent = with_jobs(runs["blurred"], tmp_path / "two", domain=domain)
-    alike = with_jobs(runs["blurred"], tmp_path / "three", so, domain=domain)
-    other = with_jobs(runs["blurred"], tmp_path / "four", otherwise, domain=domain)
+    first = with_jobs(runs["clear"], tmp_path / "one", so, dataset=domain)
+    silent = with_jobs(runs["blurred"], tmp_path / "two", dataset=domain)
+    alike = with_jobs(runs["blurred"], tmp_path / "three", so, dataset=domain)
+    other = with_jobs(runs["blurred"], tmp_path / "four", otherwise, dataset=domain)
     for second in (silent, alike):
         assert compare_backbones([first, second], "clear", "blurred")[0].domain == domain
     if refused:
@@ -253,7 +249,7 @@ def test_a_backbone_that_two_runs_have_otherwise_is_refused(runs: dict[str, Path
     other = with_jobs(runs["shuffled"], tmp_path / "other", backbone="clear")
     with pytest.raises(UserError, match=r"run-clear and .*other both have clear on blobs with seed 0, from other"):
         compare_backbones([*both, other], "clear", "blurred")
-    unrelated = with_jobs(runs["shuffled"], tmp_path / "unrelated", train="t")
+    unrelated = with_jobs(runs["shuffled"], tmp_path / "unrelated", reads={"train": "t", "test": "u"})
     assert len(compare_backbones([*both, runs["shuffled"], unrelated], "clear", "blurred")) == 1
 
 
@@ -265,7 +261,7 @@ def test_seeds_of_a_backbone_are_not_put_together_from_other_weights(runs: dict[
         data = replace(
             data, backbones=[replace(data.backbones[0], features=Extraction(BackboneAbout(weights=weights)))]
         )
-        kept = [result.key for result in read_results(folder) if result.job["seed"] == seed]
+        kept = [result.key for result in read_results(folder) if result.setting == (None, seed)]
         write_run(folder, data, kept)
         folders.append(folder)
     with pytest.raises(UserError, match=r"blobs: .*w and .*v differ in the weights of clear"):

@@ -19,7 +19,7 @@ from unseen.ontology.levels import Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.comparability import Draw, published_domain
 from unseen.probes.protocol import COG_V2
-from unseen.probes.samples import SamplesPerClass
+from unseen.probes.samples import ClassCounts, SamplesPerClass
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone as ReportBackbone
 from unseen.runs.data import ConceptAccuracy, Domain, RunData
@@ -44,7 +44,7 @@ from unseen.studies.concepts.study import (
     study_run,
 )
 from unseen.studies.concepts.variants import random_sets, split_rule
-from unseen.studies.probing import FeaturePair
+from unseen.studies.probed_features import ProbedFeatures
 
 EXTENDED = ("geometry", "kmeans", "mlp", "pca")
 
@@ -177,7 +177,8 @@ def test_who_drew_the_images_follows_from_what_was_run(
     place = Place(tmp_path, {} if source is None else {"source": source})
     images = {part.splits[0]: part.images for part in published_domain("cog-v2", domain).parts}  # type: ignore[union-attr]
     samples = SamplesPerClass.same(700)
-    pair = FeaturePair("b", domain, "x", "y", "", "", 1000, samples, images["train"], 4, images["test"])
+    rows = {"train": images["train"], "test": images["test"]}
+    pair = ProbedFeatures("b", domain, rows, 1000, 4, {"train": "x", "test": "y"}, samples=samples)
     data = study_run(wanted, [pair], {"b": {domain: (place, place)}})
     assert [reason.code for reason in data.comparisons["b", domain].reasons] == codes
 
@@ -286,13 +287,22 @@ def test_shots_that_no_concept_of_a_level_has_are_skipped_there() -> None:
     """The largest concept of l1 has 90 training images, that of l2 has 40; two backbones share the images."""
     levels = load_levels("cog-v2")
     wanted = asked(levels, domains=("l1", "l2"), shots=(8, 32, 64, None), seeds=2)
-    sizes = {"l1": SamplesPerClass(70, 80, 90), "l2": SamplesPerClass(20, 30, 40)}
+    sizes = {"l1": ClassCounts((70, 80, 90), (5, 5, 5)), "l2": ClassCounts((20, 30, 40), (5, 5, 5))}
     pairs = [
-        FeaturePair(name, domain, f"{name}-{domain}", "test", "", "", 1000, samples, 30_000, 4)
+        ProbedFeatures(
+            name,
+            domain,
+            {"train": sum(counts.train), "test": 15},
+            3,
+            4,
+            {"train": f"{name}-{domain}", "test": "test"},
+            samples=counts.samples,
+            counts=counts,
+        )
         for name in ("a", "b")
-        for domain, samples in sizes.items()
+        for domain, counts in sizes.items()
     ]
-    done = {(job.domain, job.setting.shots) for job in study_jobs(wanted, pairs)}
+    done = {(job.dataset, job.shots) for job in study_jobs(wanted, pairs)}
     everywhere = {(domain, shots) for domain in sizes for shots in (8, 32, None)}
     assert done == {*everywhere, ("l1", 64)}
     assert jobs_text(wanted, pairs) == (
@@ -312,8 +322,9 @@ def test_shots_that_no_concept_of_a_level_has_are_skipped_there() -> None:
 
 def test_memory_is_that_of_the_largest_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """ResNet-50's features of ImageNet-1K: what each kind of probe holds, counted by hand."""
-    small = FeaturePair("b", "l5", "", "", "", "", 1000, SamplesPerClass.same(682), 1_000_000, 2048)
-    pair = replace(small, domain="in1k", rows=1_281_167)
+    rows = {"train": 1_000_000, "test": 0}
+    small = ProbedFeatures("b", "l5", rows, 1000, 2048, samples=SamplesPerClass.same(682))
+    pair = replace(small, dataset="in1k", rows=rows | {"train": 1_281_167})
     pairs = [small, pair]
     # A CPU: one copy of 1,281,167 × 2049 numbers of 4 bytes; ten classifiers of 2049 × 1000 numbers, three times; and
     # 1024 × 10 × 1000 scores twice.
@@ -324,7 +335,7 @@ def test_memory_is_that_of_the_largest_kind(monkeypatch: pytest.MonkeyPatch) -> 
     # Three of 1,281,167 × 2048 for k-means; of perceptrons two, and ten of 10.44 million weights twice: less.
     assert probing_memory(pairs, COG_V2, extended=EXTENDED) == 3 * 1_281_167 * 2048 * 4 == 31_485_960_192
     # With few samples perceptrons are what counts: 2049 × 2048 twice and 2049 × 1000 weights.
-    few = replace(pair, rows=1000)
+    few = replace(pair, rows=rows | {"train": 1000})
     assert probing_memory([few], COG_V2, extended=EXTENDED) == 4 * (2 * 1000 * 2048 + 20 * 10_441_704)
     # A GPU has one copy in 16 bits, rows padded to 2056 numbers; ten times 1008 columns of weights, padded to 10,112,
     # at 14 bytes for training and 16 for results; their scores for a batch; and 32 batches of samples. Perceptrons and

@@ -1,6 +1,6 @@
 """Fine-tuning a backbone on a domain's images, and what frozen features have relative to it."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,8 @@ from unseen.features.fingerprint import names_and_pixels
 from unseen.images.arrays import ArrayImages, array_images
 from unseen.images.manifest import Manifest
 from unseen.images.transform import Transform
-from unseen.probes.finetuning.jobs import FinetuneJob
 from unseen.probes.finetuning.protocol import FinetuneProtocol
+from unseen.runs.data import RunData
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
 from unseen.studies.concepts.finetune import (
@@ -55,20 +55,22 @@ def images() -> tuple[ArrayImages, Manifest]:
 
 def test_it_learns_and_is_done_once(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:
     source, manifest = images
-    job = plan_reference("concepts", backbone(), "l1", known(source, manifest), PROTOCOL)
+    job = plan_reference(backbone(), "l1", known(source, manifest), PROTOCOL)
     steps: list[int] = []
     result = run_reference(job, backbone(), source, manifest, tmp_path / "results", every=10, watch=steps.append)
     assert steps == [10, 20, 30, 40]
-    assert result.values["skipped"] == 0
-    assert result.values["losses"][-1] < result.values["losses"][0]
-    assert result.values["top1"] >= 0.8
-    assert result.values["top5"] == 1.0
+    assert result.details["skipped"] == 0
+    assert result.details["losses"][-1] < result.details["losses"][0]
+    measured = dict(result.fits[0].values)
+    assert measured["top1"] >= 0.8
+    assert measured["top5"] == 1.0
     assert not (tmp_path / "checkpoints").exists() or not list((tmp_path / "checkpoints").iterdir())
     again = run_reference(job, backbone(), source, manifest, tmp_path / "results", watch=steps.append)
     assert again == result
     assert len(steps) == 4
-    assert [(score.probe, score.metric, score.value) for score in result_scores(result)] == [
-        ("fine-tuned", "top1", result.values["top1"]),
+    run = RunData("Fine-tuned", (), [], [], "tiny")
+    assert [(score.probe, score.metric, score.value) for score in result_scores(result, run)] == [
+        ("fine-tuned", "top1", measured["top1"]),
         ("fine-tuned", "top5", 1.0),
     ]
 
@@ -77,7 +79,7 @@ def test_it_learns_and_is_done_once(images: tuple[ArrayImages, Manifest], tmp_pa
 def test_interrupted_it_ends_the_same(images: tuple[ArrayImages, Manifest], tmp_path: Path, augment: str) -> None:
     source, manifest = images
     protocol = FinetuneProtocol("quick", steps=24, batch=16, rate=0.05, decay=0.0, augment=augment)
-    job = plan_reference("concepts", backbone(), "l1", known(source, manifest), protocol)
+    job = plan_reference(backbone(), "l1", known(source, manifest), protocol)
     whole = run_reference(job, backbone(), source, manifest, tmp_path / "whole" / "results", every=6)
 
     def interrupt(step: int) -> None:
@@ -96,7 +98,7 @@ def test_interrupted_it_ends_the_same(images: tuple[ArrayImages, Manifest], tmp_
 def test_a_training_that_diverges_is_no_reference(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:
     source, manifest = images
     for rate in (1e30, 1e10):
-        job = plan_reference("concepts", backbone(), "l1", known(source, manifest), replace(PROTOCOL, rate=rate))
+        job = plan_reference(backbone(), "l1", known(source, manifest), replace(PROTOCOL, rate=rate))
         with pytest.raises(UserError, match=r"tiny on l1: fine-tuning diverged at rate 1e\+\d0; use a smaller --rate"):
             run_reference(job, backbone(), source, manifest, tmp_path / "results", every=1)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -104,7 +106,7 @@ def test_a_training_that_diverges_is_no_reference(images: tuple[ArrayImages, Man
 
 def test_other_images_or_weights_are_refused(images: tuple[ArrayImages, Manifest], tmp_path: Path) -> None:
     source, manifest = images
-    job = plan_reference("concepts", backbone(), "l1", known(source, manifest), PROTOCOL)
+    job = plan_reference(backbone(), "l1", known(source, manifest), PROTOCOL)
     fewer = Manifest(manifest.entries[:50], manifest.splits[:50])
     with pytest.raises(UserError, match="changed since this fine-tuning was planned"):
         run_reference(job, backbone(), source, fewer, tmp_path / "results")
@@ -117,7 +119,7 @@ def test_other_images_or_weights_are_refused(images: tuple[ArrayImages, Manifest
     with pytest.raises(UserError, match="changed since this fine-tuning was planned"):
         run_reference(job, other, source, manifest, tmp_path / "results")
     one_sided = Manifest(source.entries, ["train"] * 59 + ["test"])
-    job = plan_reference("concepts", backbone(), "l1", known(source, one_sided), PROTOCOL)
+    job = plan_reference(backbone(), "l1", known(source, one_sided), PROTOCOL)
     with pytest.raises(UserError, match="each with images to train and to test on"):
         run_reference(job, backbone(), source, one_sided, tmp_path / "results")
 
@@ -134,7 +136,7 @@ def test_a_damaged_image_is_named(tmp_path: Path) -> None:
     (tmp_path / "images" / "b" / "2.png").write_bytes(b"not an image")
     source = folder_images(tmp_path / "images")
     manifest = Manifest(source.entries, ["train", "train", "train", "test"] * 2)
-    job = plan_reference("concepts", backbone(), "l1", known(source, manifest), PROTOCOL)
+    job = plan_reference(backbone(), "l1", known(source, manifest), PROTOCOL)
     with pytest.raises(UserError, match=r"b/2\.png: not an image"):
         run_reference(job, backbone(), source, manifest, tmp_path / "results")
 
@@ -161,14 +163,20 @@ def test_relative_scores_are_differences_of_means() -> None:
 
 
 def test_everything_in_a_job_is_in_its_key(images: tuple[ArrayImages, Manifest]) -> None:
-    from unseen.runs.job import job_key
-
-    job = plan_reference("concepts", backbone(), "l1", known(*images), PROTOCOL)
-    changes = {
-        "protocol": replace(PROTOCOL, rate=0.1),
-        "spec": replace(job.spec, layer="features.3"),
-        "seed": 7,
-        "revision": 99,
-    }
-    keys = {job_key(replace(job, **{f.name: changes.get(f.name, "other")})) for f in fields(FinetuneJob)}
-    assert len(keys | {job_key(job)}) == len(fields(FinetuneJob)) + 1
+    whole, content = backbone(), known(*images)
+    layer = replace(whole, spec=replace(whole.spec, layer="features.3"))
+    named = replace(whole, name="another")
+    job = plan_reference(whole, "l1", content, PROTOCOL)
+    others = [
+        plan_reference(whole, "l1", content, replace(PROTOCOL, rate=0.1)),
+        plan_reference(layer, "l1", content, PROTOCOL),
+        plan_reference(named, "l1", content, PROTOCOL),
+        plan_reference(whole, "l2", content, PROTOCOL),
+        plan_reference(whole, "l1", "other images", PROTOCOL),
+        plan_reference(whole, "l1", content, PROTOCOL, seed=7),
+        replace(job, arithmetic="float16"),
+        replace(job, revision=99),
+        replace(job, probe="another"),
+    ]
+    assert len({each.key for each in (job, *others)}) == 10
+    assert plan_reference(backbone(), "l1", content, replace(PROTOCOL)).key == job.key

@@ -18,15 +18,16 @@ from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.images.arrays import array_images
+from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.logistic import probe_logistic
 from unseen.probes.protocol import LogisticProtocol
 from unseen.report.concepts.label_noise_page import write_inspection
-from unseen.runs.job import job_key
 from unseen.runs.means import Means
 from unseen.runs.results import Result, read_result
 from unseen.studies.concepts.label_noise import Inspection, inspect_labels
 from unseen.studies.final_classifier import DomainClassifier, fit_again
-from unseen.studies.probing import pair_from_features, plan, run
+from unseen.studies.probed_features import probed_features
+from unseen.studies.probing import plan, run
 
 pytestmark = pytest.mark.gpu_too
 PROTOCOL = LogisticProtocol(name="quick", epochs=20, trials=2, round_size=2, batch=32, rates=(10.0, 100.0))
@@ -53,12 +54,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fitted(study: Path, domain: str, shots: int | None = None) -> tuple[Result, Features, Features]:
-    places = (study / f"{domain}-train.npz", study / f"{domain}-test.npz")
-    train, test = map(read_features, places)
-    pair = pair_from_features("b", domain, train, test, places)
-    jobs = plan("concepts", [pair], PROTOCOL, [shots], [3])
-    list(run(jobs, [pair], study / "results", Means(1)))
-    result = read_result(study / "results", job_key(jobs[0]))
+    places = {split: study / f"{domain}-{split}.npz" for split in ("train", "test")}
+    train, test = map(read_features, places.values())
+    features = probed_features("b", domain, {"train": train, "test": test}, places)
+    jobs = plan(Logistic(PROTOCOL), [features], [shots], [3])
+    list(run(jobs, [features], study / "results", Means(1)))
+    result = read_result(study / "results", jobs[0].key)
     assert result is not None
     return result, train, test
 
@@ -108,7 +109,7 @@ def test_bad_input_is_refused(study: Path) -> None:
     with pytest.raises(UserError, match="other training features"):
         fit_again(result, test)
     with pytest.raises(UserError, match="not the result of a logistic regression"):
-        fit_again(replace(result, job=result.job | {"job": "KMeansJob"}), train)
+        fit_again(replace(result, job=result.job | {"probe": "kmeans"}), train)
     with pytest.raises(UserError, match="of the same backbone"):
         inspect_labels([classifier], {"l2": replace(test, X=np.ones((18, 5), np.float32))})
     with pytest.raises(UserError, match="the threshold must be a probability"):

@@ -222,7 +222,7 @@ def test_validation_features_are_for_training(backbone: str, most: int | None, t
                 for n in range(each)
             }
     [expected] = {
-        pair.rows
+        pair.rows["train"]
         for pair in regrouped_pairs(tmp_path / "mine", backbone or "yours", {"l3": "abcd"}, tmp_path / "x", most=most)
     }
     assert expected == 4 * (most or 7)
@@ -293,4 +293,6 @@ def test_features_that_exist_are_planned_by_their_content(tmp_path: Path) -> Non
     levels = {"l1": ("a", "b"), "l2": ("c", "d")}
     regroup(tmp_path / "mine", "yours", {"l1": levels["l1"]}, tmp_path / "out")
     first, second = regrouped_pairs(tmp_path / "mine", "yours", levels, tmp_path / "out")
-    assert (bool(first.train), bool(first.test), second.train, second.test) == (True, True, "", "")
+    assert set(first.hashes) == {"train", "test"}
+    assert first.extracted
+    assert not second.hashes

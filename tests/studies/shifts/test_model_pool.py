@@ -13,12 +13,11 @@ import pytest
 from alone import start_alone
 
 from unseen.errors import UserError
-from unseen.runs.job import job_key
 from unseen.studies.shifts.model_pool import (
     RATIOS,
     Fold,
+    FoldTraining,
     Labelled,
-    PoolJob,
     PoolModel,
     Predict,
     Setup,
@@ -39,7 +38,7 @@ class Centroids:
     shrink: float = 0.0
 
 
-def nearest_centroid(data: Labelled, job: PoolJob) -> Predict:
+def nearest_centroid(data: Labelled, job: FoldTraining) -> Predict:
     """Train for real, at once: the class whose mean is nearest."""
     classes = np.unique(data.labels)
     means = np.stack([data.images[data.labels == label].mean(axis=0) for label in classes])
@@ -133,14 +132,14 @@ def test_nothing_is_done_twice_and_any_change_is_a_new_job(tmp_path: Path) -> No
     assert len(list(run_pool(MODELS, folds, tmp_path, nearest_centroid))) == 12
     assert list(run_pool(MODELS, folds, tmp_path, nearest_centroid)) == []
     changed = plan_pool(("a", "b"), ("small",), (1.0, 0.0, 0.25), Centroids(shrink=0.5), ratios=(0.2, 1.0))
-    keys = {job_key(job) for models in (MODELS, changed) for job in pool_jobs(models, folds)}
+    keys = {job.key for models in (MODELS, changed) for job in pool_jobs(models, folds)}
     assert len(keys) == 24
     moved = make_folds()
     moved[1].tests["ood"].labels[0] = 2 - moved[1].tests["ood"].labels[0]
     assert folds_hash(moved) != folds_hash(folds)
-    assert not keys & {job_key(job) for job in pool_jobs(MODELS, moved)}
+    assert not keys & {job.key for job in pool_jobs(MODELS, moved)}
     renamed = [PoolModel(f"{model.name}!", "other", model.setup) for model in MODELS]
-    assert {job_key(job) for job in pool_jobs(renamed, folds)} < keys  # a name changes no number
+    assert {job.key for job in pool_jobs(renamed, folds)} < keys  # a name changes no number
 
 
 def test_another_function_is_seen_by_the_recipe_alone(tmp_path: Path) -> None:
@@ -148,7 +147,7 @@ def test_another_function_is_seen_by_the_recipe_alone(tmp_path: Path) -> None:
     folds = make_folds()
     list(run_pool(MODELS, folds, tmp_path, nearest_centroid))
 
-    def always_the_first(data: Labelled, job: PoolJob) -> Predict:
+    def always_the_first(data: Labelled, job: FoldTraining) -> Predict:
         return lambda images: np.zeros(len(images), dtype=np.int64)
 
     assert list(run_pool(MODELS, folds, tmp_path, always_the_first)) == []

@@ -118,7 +118,7 @@ def test_clip_models_learn_captions_and_classify(data: Path, tmp_path: Path) -> 
     losses = [result.values["losses"] for result in read_all(tmp_path / "pool/results", keys)]
     assert all(each[-1] < each[0] for each in losses)
     next((tmp_path / "pool/networks").glob("tiny-1-1-*/*.safetensors")).unlink()  # its folder stays
-    assert [job.setup.share for job in request.left(tmp_path / "pool")] == [1.0]
+    assert [job.made.setup.share for job in request.left(tmp_path / "pool")] == [1.0]
     train_pool(request, tmp_path / "pool", every=8)
     run = run_study(ShiftRequest(plans[:1], [open_test_set(data / "dark")], SETTINGS), tmp_path / "run")
     assert run.scores[0].value > 0.6  # of three colours, which it has seen

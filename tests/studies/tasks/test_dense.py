@@ -20,10 +20,9 @@ from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.own.description import describe
 from unseen.images.own.open_own import open_own
 from unseen.images.registry import get_dataset
-from unseen.probes.patches.job import PatchSize
-from unseen.probes.patches.linear import PatchLinearProtocol
+from unseen.probes.patches.patch_probe import PatchSize
+from unseen.probes.patches.protocols import PatchLinearProtocol
 from unseen.runs.data import RunData
-from unseen.runs.job import job_key
 from unseen.runs.means import ALONE, Means
 from unseen.runs.record import read_results, read_run
 from unseen.studies.study import Share, Silent, plan_study, run_study
@@ -86,7 +85,7 @@ def test_a_number_of_training_patches_is_drawn_and_test_images_keep_all(tmp_path
     assert size == pytest.approx(plan.disk, rel=0.05)
     assert {each.settings["patches"] for each in data.protocols} == {20}
     results = read_results(tmp_path)
-    assert {result.job["protocol"]["patches"] for result in results} == {20}
+    assert {result.job["settings"]["protocol"]["patches"] for result in results} == {20}
     [task] = dense_tasks(data, results, {})
     assert all("20 patches of each training image" in " ".join(probe.said) for probe in task.probes)
     assert plan_study(asked, tmp_path).jobs_left == 0
@@ -105,7 +104,7 @@ def test_patches_are_the_same_as_among_all(tmp_path: Path) -> None:
     assert few.drawn
     whole_rows = whole.patches(range(8)).reshape(8, 196, -1)[:, list(few.drawn)]
     assert np.array_equal(few.patches(range(8)).reshape(8, 20, -1), whole_rows)
-    assert not {job_key(job) for job in drawn} & {job_key(job) for job in every}
+    assert not {job.key for job in drawn} & {job.key for job in every}
 
 
 def test_patches_that_cannot_be_drawn_are_refused(tmp_path: Path) -> None:
@@ -119,18 +118,18 @@ def test_patches_that_cannot_be_drawn_are_refused(tmp_path: Path) -> None:
 
 def test_a_plan_knows_the_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """ADE20K with a ViT-B/14 and images of 518 pixels, on a GPU of 24 GB and on one that is nearly full."""
-    size, jobs = PatchSize(20_210, 37 * 37, 2_000, 37 * 37, 768, 150), request("scenes-seen")._kinds
+    size, probes = PatchSize(20_210, 37 * 37, 2_000, 37 * 37, 768, 150), request("scenes-seen")._probes
     for free, peak, patches in ((23 << 30, 19e9, 780), (12 << 30, 3e9, 360)):
         monkeypatch.setattr(dense_estimate, "free_bytes", lambda _, free=free: free)
-        memory = peak_memory(jobs, "ade20k", size, "cuda")
+        memory = peak_memory(probes, "ade20k", size, "cuda")
         assert 0.7 * peak < memory.bytes < peak
         [notice] = memory.notices
         assert dict(notice.arguments)["patches"] == pytest.approx(patches, rel=0.1)
         fewer = replace(size, positions=int(dict(notice.arguments)["patches"]))
-        assert not peak_memory(jobs, "ade20k", fewer, "cuda").notices
+        assert not peak_memory(probes, "ade20k", fewer, "cuda").notices
     monkeypatch.setattr(dense_estimate, "free_bytes", lambda _: 1 << 28)
     with pytest.raises(UserError, match="GPU memory"):
-        peak_memory(jobs, "ade20k", size, "cuda")
+        peak_memory(probes, "ade20k", size, "cuda")
 
 
 def test_a_part_is_planned_as_it_is_done(tmp_path: Path) -> None:

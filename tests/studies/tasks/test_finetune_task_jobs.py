@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +24,11 @@ from unseen.metrics.average_precision import average_precision_11_point
 from unseen.papers.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, task_setting
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.images import TaskImages, epoch_order, load_task_images, task_labels
-from unseen.probes.finetuning.jobs import (
-    FinetuneTaskJob,
-    FinetuneTrialJob,
-    trial_jobs,
-)
+from unseen.probes.finetuning.jobs import grid_job, protocol_of_training
 from unseen.probes.finetuning.protocol import FinetuneProtocol
+from unseen.probes.job import Fit, Job, fits_kept
 from unseen.probes.many_shot import Metric
-from unseen.runs.job import job_key
+from unseen.runs.data import RunData
 from unseen.runs.results import Result
 from unseen.runs.scores import result_scores
 from unseen.studies.tasks.finetune_work import run_task, run_trial
@@ -70,9 +67,21 @@ def loaded(opened: OpenDataset, folder: Path) -> TaskImages:
     return load_task_images(opened, SHAPE, folder, device=CPU)
 
 
-def trial(metric: Metric, rate: float = 0.05, batch: int = 40) -> FinetuneTrialJob:
-    protocol = FinetuneProtocol("t", STEPS, batch, rate, decay=0.01, augment="centre")
-    return FinetuneTrialJob("tasks", protocol, "tiny", SPEC, "digits", "hash", metric, "float32", 5)
+def setting(rate: float = 0.05, batch: int = 40) -> FinetuneProtocol:
+    return FinetuneProtocol("t", STEPS, batch, rate, decay=0.01, augment="centre")
+
+
+def trial(metric: Metric, rate: float = 0.05) -> Job:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FinetuneGrid, "settings", property(lambda _: (setting(rate),)))
+        return task(metric).needs[0]
+
+
+def tried_details(values: dict[str, Any]) -> dict[str, Any]:
+    """The details of the only fit of a result."""
+    [fit] = values["fits"]
+    details: dict[str, Any] = fit["details"]
+    return details
 
 
 def pictures(opened: OpenDataset, splits: Sequence[str]) -> Tensor:
@@ -109,7 +118,8 @@ def numbers(opened: OpenDataset, splits: Sequence[str]) -> Tensor:
 
 def test_a_trial_is_a_plain_loop(tmp_path: Path) -> None:
     opened = data(SINGLE)
-    found = run_trial(trial("top1"), backbone(), loaded(opened, tmp_path), tmp_path / "c.pt", CPU, lambda _: None)
+    values = run_trial(trial("top1"), backbone(), loaded(opened, tmp_path), tmp_path / "c.pt", CPU, lambda _: None)
+    found = tried_details(values)
     model = plain_loop(opened, ["train"], numbers(opened, ["train"]), several=False)
     y = numbers(opened, ["val"])
     with torch.no_grad():
@@ -126,24 +136,25 @@ def test_a_trial_is_a_plain_loop(tmp_path: Path) -> None:
 
 def test_a_task_is_a_plain_loop_with_the_best_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = data(SINGLE)
-    settings = (trial("top1", 0.2, 60).protocol, trial("top1", 0.05, 60).protocol, trial("top1", 0.05, 60).protocol)
+    settings = (setting(0.2, 60), setting(0.05, 60), setting(0.05, 60))
     monkeypatch.setattr(FinetuneGrid, "settings", property(lambda _: settings))
-    job = replace(task("top1"), protocol=finetune_grid(trials=3, steps=STEPS))
+    job = task("top1", finetune_grid(trials=3, steps=STEPS))
     known = {"validation": 0.6, "unbounded_temperature": False}
-    tried = [{"validation": None}, known | {"temperature": 2.0}, known | {"temperature": 9.0}]
-    found = run_task(job, tried, backbone(), loaded(opened, tmp_path), tmp_path / "c.pt", CPU, lambda _: None)
+    tried: list[dict[str, Any]] = [{"validation": None}, known | {"temperature": 2.0}, known | {"temperature": 9.0}]
+    values = run_task(job, tried, backbone(), loaded(opened, tmp_path), tmp_path / "c.pt", CPU, lambda _: None)
+    [fit], found = values["fits"], tried_details(values)
     model = plain_loop(opened, ["train", "val"], numbers(opened, ["train", "val"]), several=False)
     y = numbers(opened, ["test"])
     with torch.no_grad():
         scores = model(pictures(opened, ["test"])).double()
     assert found["chosen"] == 1
     assert found["temperatures"] == [2.0]
-    assert found["top1"] == pytest.approx((scores.argmax(dim=1) == y).double().mean().item())
-    for name, temperature in (("ece", 1.0), ("scaled_ece", 2.0)):
+    assert fit["values"]["top1"] == pytest.approx((scores.argmax(dim=1) == y).double().mean().item())
+    for name, temperature in (("ece", 1.0), ("scaled-ece", 2.0)):
         sure, predicted = (scores / temperature).softmax(dim=1).max(dim=1)
         place, right = torch.ceil(sure * 15), (predicted == y).double()
         errors = [abs(float((right - sure)[place == number].sum())) / len(y) for number in place.unique()]
-        assert found[name] == pytest.approx(sum(errors), abs=1e-4)
+        assert fit["values"][name] == pytest.approx(sum(errors), abs=1e-4)
     bins = found["reliability"]["before"]
     assert sum(bins["counts"]) == 20
     assert all((sure is None) == (count == 0) for sure, count in zip(bins["confidence"], bins["counts"], strict=True))
@@ -153,18 +164,19 @@ def test_where_the_best_diverges_with_more_images_the_next_best_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = data(SINGLE)
-    wild, calm = trial("top1", 1e30, 60).protocol, trial("top1", 0.05, 60).protocol
+    wild, calm = setting(1e30, 60), setting(0.05, 60)
     monkeypatch.setattr(FinetuneGrid, "settings", property(lambda _: (calm, wild, wild, calm)))
     images, job = loaded(opened, tmp_path), task("top1")
     tried = [
         {"validation": value, "temperature": value, "unbounded_temperature": False} for value in (0.6, 0.7, 0.9, 0.5)
     ]
-    found = run_task(job, tried, backbone(), images, tmp_path / "whole.pt", CPU, lambda _: None)
+    values = run_task(job, tried, backbone(), images, tmp_path / "whole.pt", CPU, lambda _: None)
+    found = tried_details(values)
     assert (found["passed_over"], found["chosen"], found["temperatures"]) == ([2, 1], 0, [0.6])
     model = plain_loop(opened, ["train", "val"], numbers(opened, ["train", "val"]), several=False)
     with torch.no_grad():
         right = model(pictures(opened, ["test"])).argmax(dim=1) == numbers(opened, ["test"])
-    assert found["top1"] == pytest.approx(right.double().mean().item())
+    assert values["fits"][0]["values"]["top1"] == pytest.approx(right.double().mean().item())
     steps: list[int] = []
 
     def stop(step: int) -> None:  # in the middle of the third, the first that does not diverge
@@ -175,7 +187,7 @@ def test_where_the_best_diverges_with_more_images_the_next_best_is_taken(
     with pytest.raises(KeyboardInterrupt):
         run_task(job, tried, backbone(), images, tmp_path / "c.pt", CPU, stop)
     before = len(steps)
-    assert run_task(job, tried, backbone(), images, tmp_path / "c.pt", CPU, steps.append) == found
+    assert run_task(job, tried, backbone(), images, tmp_path / "c.pt", CPU, steps.append) == values
     assert steps[-5:] == [8, 9, 10, 11, 12]
     assert len(steps) - before < before  # from the checkpoint on
     monkeypatch.setattr(FinetuneGrid, "settings", property(lambda _: (wild,) * 4))
@@ -187,7 +199,7 @@ def test_several_classes_are_binary_classifiers(tmp_path: Path) -> None:
     opened = data(SEVERAL, "map-11-point")
     images = loaded(opened, tmp_path)
     job = trial("map-11-point")
-    found = run_trial(job, backbone(), images, tmp_path / "c.pt", CPU, lambda _: None)
+    found = tried_details(run_trial(job, backbone(), images, tmp_path / "c.pt", CPU, lambda _: None))
     assert "temperature" not in found
 
     def shown(splits: Sequence[str], mark: str) -> Tensor:
@@ -206,38 +218,42 @@ def test_several_classes_are_binary_classifiers(tmp_path: Path) -> None:
 
 def test_a_training_that_diverges_has_no_score(tmp_path: Path) -> None:
     images = loaded(data(SINGLE), tmp_path)
-    found = run_trial(trial("top1", rate=1e30), backbone(), images, tmp_path / "c.pt", CPU, lambda _: None)
+    job = trial("top1", rate=1e30)
+    found = tried_details(run_trial(job, backbone(), images, tmp_path / "c.pt", CPU, lambda _: None))
     assert found["validation"] is None
     assert found["losses"] == []
 
 
-def task(metric: Metric) -> FinetuneTaskJob:
-    grid = finetune_grid(trials=4, steps=STEPS)
-    return FinetuneTaskJob("tasks", grid, "tiny", SPEC, "digits", "hash", metric, "float32", 5)
+def task(metric: Metric, grid: FinetuneGrid | None = None, spec: Spec = SPEC, **changes: Any) -> Job:
+    grid = grid or finetune_grid(trials=4, steps=STEPS)
+    job = grid_job("tiny", spec, "digits", "hash", grid, metric, "float32", 5)
+    return replace(job, **changes)
 
 
 def test_everything_in_a_job_is_in_its_key_and_trials_do_not_depend_on_how_many_there_are() -> None:
     job = task("top1")
-    changes: dict[str, Any] = {
-        "protocol": finetune_grid(trials=5, steps=STEPS), "spec": replace(SPEC, pool="avg"), "seed": 7, "revision": 99,
-    }  # fmt: skip
-    keys = {job_key(replace(job, **{f.name: changes.get(f.name, "other")})) for f in fields(FinetuneTaskJob)}
-    assert len(keys | {job_key(job)}) == len(fields(FinetuneTaskJob)) + 1
-    more = replace(job, protocol=finetune_grid(trials=9, steps=STEPS))
-    assert [job_key(each) for each in trial_jobs(job)] == [job_key(each) for each in trial_jobs(more)][:4]
-    assert not {job_key(each) for each in trial_jobs(job)} & {
-        job_key(each) for each in trial_jobs(replace(job, seed=6))
-    }
+    others = [
+        task("top1", finetune_grid(trials=5, steps=STEPS)),
+        task("top1", spec=replace(SPEC, pool="avg")),
+        task("mean-per-class"),
+        *(task("top1", **{name: "other"}) for name in ("backbone", "dataset", "arithmetic", "probe")),
+        *(task("top1", **change) for change in ({"seed": 7}, {"revision": 99})),
+        task("top1", reads={**job.reads, "images": "other"}),
+    ]
+    assert len({each.key for each in (job, *others)}) == len(others) + 1
+    more = task("top1", finetune_grid(trials=9, steps=STEPS))
+    assert [each.key for each in job.needs] == [each.key for each in more.needs][:4]
+    assert [protocol_of_training(each) for each in job.needs] == [*finetune_grid(trials=4, steps=STEPS).settings]
+    reseeded = grid_job("tiny", SPEC, "digits", "hash", finetune_grid(trials=4, steps=STEPS), "top1", "float32", 6)
+    assert not {each.key for each in job.needs} & {each.key for each in reseeded.needs}
 
 
 def test_scores_are_those_of_the_task_study() -> None:
-    values = {"mean-per-class": 0.5, "ece": 0.1, "scaled_ece": 0.05}
-    described = {
-        "job": "FinetuneTaskJob", "study": "tasks", "protocol": {"name": "ericsson-2021-short"}, "backbone": "b",
-        "domain": "pets", "metric": "mean-per-class", "seed": 3,
-    }  # fmt: skip
-    result = Result("key", described, values, 2.0, {})
-    scores = [*result_scores(result)]
+    measured = [("mean-per-class", 0.5), ("ece", 0.1), ("scaled-ece", 0.05)]
+    job = grid_job("b", SPEC, "pets", "hash", finetune_grid(trials=4, steps=STEPS), "mean-per-class", "float32", 3)
+    result = Result(job.key, job.described, fits_kept([Fit("fine-tuned", None, 3, measured)]), 2.0, {})
+    run = RunData("t", (), [], [], "b", study="tasks")
+    scores = [*result_scores(result, run)]
     assert [(s.study, s.probe, s.domain, s.metric, s.value, s.seed) for s in scores] == [
         ("tasks", "fine-tuned", "pets", "mean-per-class", 0.5, 3),
         ("tasks", "fine-tuned", "pets", "ece", 0.1, 3),
@@ -245,8 +261,9 @@ def test_scores_are_those_of_the_task_study() -> None:
     ]
     assert {s.protocol for s in scores} == {"ericsson-2021-short"}
     assert [task_setting(s) for s in scores] == [FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE]
+    wrong = fits_kept([Fit("fine-tuned", None, 3, [("ece", 1.5)])])
     with pytest.raises(UserError, match="no valid ece"):
-        [*result_scores(replace(result, values=values | {"ece": 1.5}))]
+        [*result_scores(replace(result, values=wrong), run)]
 
 
 def test_every_epoch_has_each_image_once_in_an_order_of_its_own() -> None:
@@ -263,7 +280,7 @@ def test_random_parts_come_from_larger_squares(tmp_path: Path) -> None:
     images = loaded(data(SINGLE), tmp_path)
     assert images.tested.rows(np.array([0])).shape[1] == SIDE
     assert images.whole.rows(np.array([0])).shape[1] == round(SIDE * 320 / 224)
-    protocol = replace(trial("top1").protocol, augment="crop+flip")
+    protocol = replace(setting(), augment="crop+flip")
     first, labels = next(images.training(["train", "val"], 0, protocol, 0))
     assert first.shape == (40, 3, SIDE, SIDE)
     assert set(labels.tolist()) == {0, 1, 2}

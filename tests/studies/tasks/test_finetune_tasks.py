@@ -20,16 +20,15 @@ from unseen.images.sets.digits import DATASET
 from unseen.images.transform import Transform
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid, ranked_trials
 from unseen.probes.finetuning.images import TaskImages, load_task_images
-from unseen.probes.finetuning.jobs import FinetuneTaskJob, short_notices, trial_jobs
+from unseen.probes.finetuning.jobs import grid_of, short_notices
+from unseen.probes.job import Job
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section
 from unseen.report.tasks.page import write_task_page
 from unseen.report.tasks.tables import score_tables
-from unseen.runs.job import job_key
 from unseen.runs.results import Result, read_result
 from unseen.studies.tasks.finetune import (
     CHECKPOINTS,
-    TrainingJob,
     cost,
     finetune_run,
     finetuned_results,
@@ -74,21 +73,19 @@ def images(opened: OpenDataset, tmp_path_factory: pytest.TempPathFactory) -> Tas
     return load_task_images(opened, SHAPE, tmp_path_factory.mktemp("pixels"), device=CPU)
 
 
-def plan(opened: OpenDataset, trials: int = 4, steps: int = 20) -> FinetuneTaskJob:
+def plan(opened: OpenDataset, trials: int = 4, steps: int = 20) -> Job:
     return plan_finetuning(backbone(), opened, finetune_grid(trials=trials, steps=steps), device=CPU)
 
 
-def result_of(job: FinetuneTaskJob, out: Path) -> Result:
-    result = read_result(out / "results", job_key(job))
+def result_of(job: Job, out: Path) -> Result:
+    result = read_result(out / "results", job.key)
     assert result is not None
     return result
 
 
-def run_finetuning(
-    job: FinetuneTaskJob, backbone: Backbone, images: TaskImages, out: Path, **options: Any
-) -> Iterator[TrainingJob]:
+def run_finetuning(job: Job, backbone: Backbone, images: TaskImages, out: Path, **options: Any) -> Iterator[Job]:
     """All trials that have no result yet, and then the task."""
-    for each in (*trial_jobs(job), job):
+    for each in (*job.needs, job):
         yield from run_training(each, job, backbone, images, out, **options)
 
 
@@ -96,25 +93,31 @@ def without_times(values: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if name != "trial_seconds"}
 
 
+def changed(result: Result, **details: object) -> Result:
+    """A result with other details of its fit."""
+    [fit] = result.values["fits"]
+    return replace(result, values=result.values | {"fits": [fit | {"details": fit["details"] | details}]})
+
+
 def test_it_is_done_once_and_the_backbone_is_left_alone(
     opened: OpenDataset, images: TaskImages, tmp_path: Path
 ) -> None:
     job, model = plan(opened), backbone()
     before = {name: value.clone() for name, value in model.module.state_dict().items()}
-    assert cost(job, opened, tmp_path).trainings == 5
-    assert cost(job, opened, tmp_path).bytes == 3 * (120 * 7**2 + 90 * 10**2)
-    assert list(run_finetuning(job, model, images, tmp_path, device=CPU)) == [*trial_jobs(job), job]
+    assert cost(job, model, opened, tmp_path).trainings == 5
+    assert cost(job, model, opened, tmp_path).bytes == 3 * (120 * 7**2 + 90 * 10**2)
+    assert list(run_finetuning(job, model, images, tmp_path, device=CPU)) == [*job.needs, job]
     assert all(torch.equal(value, before[name]) for name, value in model.module.state_dict().items())
     assert not [*(tmp_path / CHECKPOINTS).iterdir()]
     result = result_of(job, tmp_path)
-    scores = [read_result(tmp_path / "results", job_key(trial)) for trial in trial_jobs(job)]
-    validation = [score.values["validation"] for score in scores if score]
-    assert result.values["validation"] == validation
-    assert result.values["chosen"] == ranked_trials(validation)[0]
-    assert validation[result.values["chosen"]] > 0.5
-    assert result.values["top1"] > 0.5  # of three classes
+    scores = [read_result(tmp_path / "results", trial.key) for trial in job.needs]
+    validation = [score.details["validation"] for score in scores if score]
+    assert result.details["validation"] == validation
+    assert result.details["chosen"] == ranked_trials(validation)[0]
+    assert validation[result.details["chosen"]] > 0.5
+    assert dict(result.fits[0].values)["top1"] > 0.5  # of three classes
     assert is_done(job, tmp_path)
-    assert cost(job, opened, tmp_path).steps == 0
+    assert cost(job, model, opened, tmp_path).steps == 0
 
     def unwanted(*_: object) -> None:
         raise AssertionError("nothing is left to do")
@@ -158,12 +161,12 @@ def test_more_settings_keep_those_that_were_tried(opened: OpenDataset, images: T
     data = finetune_run([backbone()], [opened])
     list(run_finetuning(short, backbone(), images, tmp_path, device=CPU))
     _, keys = record_finetunings(tmp_path, data, [short])
-    assert keys == [job_key(short)]
-    assert cost(longer, opened, tmp_path).trainings == 2
+    assert keys == [short.key]
+    assert cost(longer, backbone(), opened, tmp_path).trainings == 2
     left = list(run_finetuning(longer, backbone(), images, tmp_path, device=CPU))
-    assert left == [trial_jobs(longer)[2], longer]
+    assert left == [longer.needs[2], longer]
     data, keys = record_finetunings(tmp_path, data, [longer])
-    assert keys == [job_key(longer)]
+    assert keys == [longer.key]
     assert json.loads((tmp_path / "run.json").read_text())["keys"] == keys
 
     results = finetuned_results(tmp_path, keys)
@@ -172,10 +175,11 @@ def test_more_settings_keep_those_that_were_tried(opened: OpenDataset, images: T
     assert page.protocol == "ericsson-2021-short"
     assert page.timings["tiny"][0] == 4
     [scores] = score_tables(page, ("finetuned",))
-    assert scores.rows[0].cells[1].text == f"{100 * results[0].values['top1']:.2f}"
+    assert scores.rows[0].cells[1].text == f"{100 * dict(results[0].fits[0].values)['top1']:.2f}"
     # A search that was cut short does not stand beside the paper's.
     assert not any(score.published and score.probe == "fine-tuned" for score in page.scores)
-    whole = replace(results[0], job=results[0].job | {"protocol": asdict(finetune_grid()) | {"trials": 3}})
+    protocol = asdict(finetune_grid()) | {"trials": 3}
+    whole = replace(results[0], job=results[0].job | {"settings": {"protocol": protocol}})
     assert any(score.published and score.probe == "fine-tuned" for score in page_of_results(data, [whole]).scores)
     found = sections(page)
     assert sum(len(series.x) for series in found["fine-tuning"].figures[0].series) == 3
@@ -196,9 +200,9 @@ def test_settings_that_diverged_are_passed_over(
     )
     job = plan(opened, trials=4)
     list(run_finetuning(job, backbone(), images, tmp_path, device=CPU))
-    values = result_of(job, tmp_path).values
-    assert values["validation"][0] is None
-    assert values["chosen"] > 0
+    details = result_of(job, tmp_path).details
+    assert details["validation"][0] is None
+    assert details["chosen"] > 0
     page = page_of_results(finetune_run([backbone()], [opened]), [result_of(job, tmp_path)])
     assert any("1 of 4 settings diverged" in sentence for sentence in sections(page)["fine-tuning"].sentences)
     alone = plan(opened, trials=1)
@@ -212,9 +216,9 @@ def test_what_was_passed_over_and_how_it_was_computed_are_on_the_page(
     job = plan(opened, trials=3, steps=4)
     list(run_finetuning(job, backbone(), images, tmp_path, device=CPU))
     result, run = result_of(job, tmp_path), finetune_run([backbone()], [opened])
-    worst = ranked_trials(result.values["validation"])[-1]
-    rate = job.protocol.settings[worst].rate
-    page = page_of_results(run, [replace(result, values=result.values | {"passed_over": [worst]})])
+    worst = ranked_trials(result.details["validation"])[-1]
+    rate = grid_of(job).settings[worst].rate
+    page = page_of_results(run, [changed(result, passed_over=[worst])])
     assert page.timings["tiny"][0] == 5  # three trials, what diverged and what did not
     sentences = sections(page)["fine-tuning"].sentences
     assert any(f"rate {rate:g}" in said and "diverged when it was trained again" in said for said in sentences)
@@ -256,6 +260,12 @@ def test_damaged_results_are_named(opened: OpenDataset, images: TaskImages, tmp_
     job = plan(opened, trials=1, steps=2)
     list(run_finetuning(job, backbone(), images, tmp_path, device=CPU))
     result = result_of(job, tmp_path)
-    for change in ({"chosen": "first"}, {"chosen": 1}, {"validation": []}, {"top1": 2.0}, {"trial_seconds": None}):
+    run = finetune_run([backbone()], [opened])
+    [fit] = result.values["fits"]
+    for wrong in (
+        *(changed(result, **change) for change in ({"chosen": "first"}, {"chosen": 1}, {"validation": []})),
+        replace(result, values=result.values | {"fits": [fit | {"values": {"top1": 2.0}}]}),
+        replace(result, values=result.values | {"trial_seconds": None}),
+    ):
         with pytest.raises(UserError, match=result.key):
-            page_of_results(finetune_run([backbone()], [opened]), [replace(result, values=result.values | change)])
+            page_of_results(run, [wrong])

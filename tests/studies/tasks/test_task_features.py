@@ -8,9 +8,9 @@ import pytest
 from unseen.errors import UserError
 from unseen.features.store import write_store
 from unseen.images.registry import DATASETS
-from unseen.probes.many_shot import ERICSSON_2021
 from unseen.runs.notices import notice
 from unseen.studies.tasks.features import features_in, find_task_features
+from unseen.studies.tasks.plan import TaskProbes
 from unseen.studies.tasks.study import task_run
 
 
@@ -28,13 +28,14 @@ def test_features_of_several_backbones_are_found(tmp_path: Path) -> None:
     store(tmp_path / "eurosat", "all")
     (tmp_path / "notes").mkdir()
     found = find_task_features(tmp_path, ["digits"], []).features
-    assert [(each.backbone, each.dataset.name) for each in found] == [("timm:x", "digits"), ("timm:y", "digits")]
+    assert [(each.backbone, each.dataset) for each in found] == [("timm:x", "digits"), ("timm:y", "digits")]
     assert list(found[0].rows.items()) == [("train", 20), ("val", 20), ("test", 20)]
-    assert (found[0].classes, found[0].fewest, found[0].dimension) == (5, 12, 4)
+    assert found[0].counts is not None
+    assert (found[0].classes, min(found[0].counts.together), found[0].dimension) == (5, 12, 4)
     [other] = find_task_features(tmp_path, ["eurosat"], ["timm:x"]).features
     assert list(other.hashes) == ["all"]
-    [digits], [fault], _ = find_task_features(tmp_path, [], ["timm:y"])
-    assert (digits.backbone, digits.dataset.name) == ("timm:y", "digits")
+    [digits], [fault], *_ = find_task_features(tmp_path, [], ["timm:y"])
+    assert (digits.backbone, digits.dataset) == ("timm:y", "digits")
     assert fault.domain == "eurosat"
     assert "no all features of timm:y; extract them, or leave the data set out" in fault.sentence
     assert [each.backbone for each in features_in(tmp_path / "digits", DATASETS["digits"], ["timm:y"])] == ["timm:y"]
@@ -46,7 +47,7 @@ def test_a_network_with_random_weights_is_reported(tmp_path: Path) -> None:
         for split in ("train", "val", "test"):
             store(tmp_path / "digits", split, backbone, weights=weights)
     found = find_task_features(tmp_path, ["digits"], []).features
-    told = [each for each in task_run(found, ERICSSON_2021, top1={}).told if each.code == "random-weights"]
+    told = [each for each in task_run(found, DATASETS, TaskProbes(), top1={}).told if each.code == "random-weights"]
     assert told == [notice("random-weights", backbone="timm:x")]
 
 
@@ -67,8 +68,8 @@ def test_features_that_cannot_be_used_do_not_stop_the_others(tmp_path: Path) -> 
     own(tmp_path / "cars", train=["p", "q"], test=["p", "q"])
     own(tmp_path / "flowers", train=["p", "q"], val=["p", "q"])
     (tmp_path / "flowers/test.npz").write_bytes(b"PK")
-    found, faults, _ = find_task_features(tmp_path, [], ["mine"])
-    assert [task.dataset.name for task in found] == ["pets"]
+    found, faults, *_ = find_task_features(tmp_path, [], ["mine"])
+    assert [task.dataset for task in found] == ["pets"]
     by_name = {fault.domain: fault.sentence for fault in faults}
     assert list(by_name) == ["cars", "dtd", "flowers", "food101", "eurosat"]
     assert by_name["dtd"] == "Left out: dtd: features by mine: no validation image of q; every class needs one."
@@ -87,7 +88,7 @@ def test_own_files(tmp_path: Path) -> None:
     for split in ("train", "val", "test"):
         np.savez(tmp_path / "pets" / f"{split}.npz", X=np.eye(4), y=np.arange(4))
     [found] = find_task_features(tmp_path, [], ["mine"]).features
-    assert (found.backbone, found.dataset.name, found.classes) == ("mine", "pets", 4)
+    assert (found.backbone, found.dataset, found.classes) == ("mine", "pets", 4)
     with pytest.raises(UserError, match="features of one backbone"):
         find_task_features(tmp_path, [], ["mine", "other"])
     (tmp_path / "pets/val.npz").unlink()

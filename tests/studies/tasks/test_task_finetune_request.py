@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.errors import OtherPartsError, UserError
+from unseen.errors import JobsError, OtherPartsError, UserError
 from unseen.images.arrays import array_images
 from unseen.images.manifest import Manifest
 from unseen.images.open_dataset import OpenDataset
@@ -27,7 +27,7 @@ from unseen.runs.record import read_record, read_run
 from unseen.studies import finetuning
 from unseen.studies.study import Silent, plan_study, run_study
 from unseen.studies.tasks import finetune_request, finetune_trainer
-from unseen.studies.tasks.finetune_request import FinetuneRequest, TrainingError
+from unseen.studies.tasks.finetune_request import FinetuneRequest
 from unseen.studies.tasks.opened import Opened
 
 CPU = torch.device("cpu")
@@ -130,12 +130,14 @@ def test_what_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest
     heard = Heard()
     with monkeypatch.context() as patch:
         patch.setattr(finetune_trainer, "load_task_images", damaged)
-        with pytest.raises(TrainingError, match="1 of 2 fine-tunings failed: pets, tiny: b/07.png") as raised:
+        with pytest.raises(JobsError, match="pets, tiny: b/07.png") as raised:
             run_study(both, tmp_path, watch=heard)
     assert (raised.value.done, raised.value.failures) == (1, heard.said)
     assert [domain.name for domain in read_run(tmp_path).domains] == ["digits"]
+    assert [each.code for each in read_run(tmp_path).told if each.code == "failed"] == ["failed"]
     run = run_study(both, tmp_path)
     assert {score.domain for score in run.scores} == {"digits", "pets"}
+    assert not [each for each in run.told if each.code == "failed"]
 
 
 def test_what_was_done_and_not_written_down_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +178,7 @@ def test_what_cannot_be_asked(tmp_path: Path) -> None:
         plan_study(request(unsplit), tmp_path)
     asked = request(unsplit, data())
     assert [notice.domain for notice in asked.split.absent] == ["dtd", "digits"]
-    assert [each.job.domain for each in asked.finetunings] == ["digits"]
+    assert [each.job.dataset for each in asked.finetunings] == ["digits"]
     run_study(request(), tmp_path)
     other = FinetuneRequest(
         Opened([data()]),

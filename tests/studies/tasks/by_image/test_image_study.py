@@ -14,8 +14,6 @@ from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.features.settings import Settings
 from unseen.images.transform import Transform
-from unseen.probes.by_name.saliency import SaliencyJob
-from unseen.runs.job import job_key
 from unseen.runs.means import Means
 from unseen.runs.record import read_results, read_run
 from unseen.studies.study import plan_study, run_study
@@ -78,7 +76,7 @@ def test_images_that_are_turned_are_other_images(photographs: Path) -> None:
     def key(*, exif: bool) -> str:
         asked = request(photographs, backbone())
         [job] = replace(asked, settings=replace(asked.settings, exif=exif)).jobs
-        return job_key(job)
+        return job.key
 
     assert key(exif=True) == key(exif=False)
     exif = Image.Exif()
@@ -103,9 +101,9 @@ def test_a_study_is_planned_run_and_not_run_again(photographs: Path, tmp_path: P
         "photographs (3 images)", "saliency", "diffusion", "saliency-4-2",
     )  # fmt: skip
     [result] = read_results(out)
-    assert result.is_of(SaliencyJob)
-    each = result.values["by_image"]["diffusion"]
-    assert result.values["images"] == ["0.png", "1.png", "2.png"]
+    assert result.is_of("saliency")
+    each = result.details["by_image"]
+    assert result.details["images"] == ["0.png", "1.png", "2.png"]
     assert score.value == pytest.approx(np.mean(each))
     assert score.half_width == pytest.approx(1.96 * np.std(each, ddof=1) / np.sqrt(3), rel=1e-4)
     kept = read_kept(out / "by-image" / result.key, 1)

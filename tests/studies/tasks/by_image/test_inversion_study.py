@@ -20,7 +20,6 @@ from unseen.metrics import lpips as measure
 from unseen.metrics.colour import colour_errors
 from unseen.metrics.lpips import Trunk, lpips
 from unseen.metrics.lpips_trunks import VARIABLE, empty_trunk
-from unseen.probes.by_name.inversion import InversionJob, LpipsJob
 from unseen.probes.inversion import invert as inverting
 from unseen.runs.record import read_results
 from unseen.studies.study import plan_study, run_study
@@ -98,13 +97,13 @@ def test_a_study_is_planned_run_and_not_run_again(places: list[Path], tmp_path: 
         ("inversion", f"colour-{colour}", "inversion-4") for colour in ("red", "green", "blue")
     }
     [first, _] = read_results(out)
-    assert first.is_of(InversionJob)
+    assert first.is_of("inversion")
     kept = read_kept(out / "by-image" / first.key, 1)
     assert kept is not None
     assert kept["reconstruction"].shape == kept["image"].shape == (SIZE, SIZE, 3)
     assert kept["clamped_loss"] != kept["loss"]
     errors = colour_errors(kept["image"][None], kept["reconstruction"][None])[0]
-    assert [first.values["by_image"][f"colour-{c}"][1] for c in ("red", "green", "blue")] == pytest.approx(errors)
+    assert [fit.details["by_image"][1] for fit in first.fits] == pytest.approx(errors)
     assert plan_study(request(places, mine), out).jobs_left == 0
     assert not (out / "by-image/unfinished").exists()
 
@@ -134,10 +133,10 @@ def test_distances_come_later_without_new_reconstructions(
     later = with_trunk(request(places, mine))
     assert (plan_study(later, out).jobs, plan_study(later, out).jobs_left) == (4, 2)
     run_study(later, out)
-    first = next(result for result in read_results(out) if result.is_of(LpipsJob))
-    kept = [read_kept(out / "by-image" / first.job["inversion"], place) for place in range(2)]
+    first = next(result for result in read_results(out) if result.is_of("lpips"))
+    kept = [read_kept(out / "by-image" / first.job["needs"][0], place) for place in range(2)]
     pairs = (np.stack([each[name] for each in kept if each]) for name in ("image", "reconstruction"))
-    assert first.values["by_image"]["lpips-vgg"] == pytest.approx(lpips(later.trunks["lpips-vgg"], *pairs))
+    assert first.details["by_image"] == pytest.approx(lpips(later.trunks["lpips-vgg"], *pairs))
     [both, single] = task_page(out).by_image
     assert list(both.values) == ["lpips-vgg", "colour-red", "colour-green", "colour-blue"]
     assert (len(both.values["lpips-vgg"]), len(single.values["lpips-vgg"])) == (2, 1)
