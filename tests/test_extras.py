@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 import tomllib
-from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from run_folders import write_concept_run
 
 from unseen.errors import UserError
 from unseen.extras import REQUIREMENTS, MissingExtraError, install_command, naming_extras, pip_install
+from unseen.probes.job import packed
 from unseen.runs.data import Backbone
 
 pytestmark = pytest.mark.early
@@ -150,8 +150,8 @@ def write_runs(folder: Path) -> None:
     run = write_concept_run(folder / "concepts", [Backbone("a", "x"), Backbone("b", "x")], accuracy, seeds=1)
     for path in (run / "results").glob("*.json"):
         record = json.loads(path.read_text())
-        right = np.arange(8) < 8 * record["values"]["top1"]
-        record["values"] |= {"correct": b64encode(np.packbits(right)).decode(), "images": 8}
+        [fit] = record["values"]["fits"]
+        fit["details"] |= packed(np.arange(8) < 8 * fit["values"]["top1"])
         path.write_text(json.dumps(record))
     (run / "tests").mkdir()
     np.savez(run / "tests/test.npz", y=np.arange(8) % 2, classes=np.array(["p", "q"]), ids=np.array(""))

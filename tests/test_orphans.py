@@ -17,6 +17,7 @@ from unseen.images.captions.files import Batch
 from unseen.images.captions.labelling import CaptionRule, _tallies
 from unseen.images.source import Entry
 from unseen.images.transform import Transform
+from unseen.probes.job import Job
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.means import Means
@@ -41,11 +42,6 @@ class Endless:
     read = classes_in = __call__
 
 
-@dataclass(frozen=True)
-class Job:
-    number: int
-
-
 def decode(fifo: Path) -> None:
     import torch
 
@@ -55,7 +51,7 @@ def decode(fifo: Path) -> None:
 
 
 def run_jobs(fifo: Path) -> None:
-    list(execute([Job(0)], fifo.parent, OneByOne(Endless(fifo)), choose_executor(Means(2, devices=("cpu", "cpu")))))
+    list(execute([Job("endless", 1, "a", "b")], fifo.parent, OneByOne(Endless(fifo)), choose_executor(Means(2, devices=("cpu", "cpu")))))
 
 
 def match_captions(fifo: Path) -> None:

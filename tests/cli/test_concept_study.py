@@ -8,6 +8,7 @@ import shutil
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ from unseen.images.open_source import open_images
 from unseen.images.splits import Splits
 from unseen.ontology.levels import load_levels
 from unseen.papers import comparability
+from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.job import Fit, Job, fits_kept
 from unseen.probes.protocol import COG_V2
 from unseen.runs.executors.here import run_here
 from unseen.runs.merge import merge_runs
@@ -448,9 +451,13 @@ def scored_level(folder: Path, run: Path, level: int, accuracies: Mapping[int | 
         X = np.random.default_rng(number).normal(size=(len(y), 4))
         np.savez(folder / f"l{level}" / f"{split}.npz", X=X, y=ids[y])
     [(name, places)] = find_features(folder, [f"l{level}"], [BACKBONE]).items()
-    jobs = plan("concepts", feature_pairs(name, places, {}), COG_V2, tuple(accuracies), range(1))
-    results = ({"top1": accuracies[job.shots] / 100, "top5": 1.0} for job in jobs)
-    assert len(list(run_here(jobs, run / "results", lambda _: next(results)))) == len(jobs)
+    jobs = plan(Logistic(COG_V2), feature_pairs(name, places, {}), tuple(accuracies), range(1))
+
+    def values(job: Job) -> dict[str, Any]:
+        pairs = [("top1", accuracies[job.shots] / 100), ("top5", 1.0)]
+        return fits_kept([Fit("logistic", job.shots, job.seed, pairs)])
+
+    assert len(list(run_here(jobs, run / "results", values))) == len(jobs)
 
 
 @pytest.fixture

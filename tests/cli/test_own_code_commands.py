@@ -1,16 +1,20 @@
 """Probes and metrics of the user's own, and concepts of the user's own, by command."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.special
 from PIL import Image
 
 from unseen.probes.many_shot import ERICSSON_2021, PROTOCOLS
 from unseen.runs.record import read_run
+from unseen.studies.axes.study import study_axes
 
 Unseen = Callable[..., tuple[int, str, str]]
 PROBE = """
@@ -96,7 +100,7 @@ def test_concepts(unseen: Unseen, place: Path) -> None:
     assert (code, "differs in the code of the own-mean protocol" in said) == (2, True)
     (place / "probe.py").write_text(PROBE.replace("        means =", "        1 / 0\n        means ="))
     code, _, said = unseen(*words[:-1], place / "other", *own)
-    assert (code, "probe.py, line 13: ZeroDivisionError" in said) == (2, True)
+    assert (code, "probe.py, line 13: ZeroDivisionError" in said) == (1, True)
 
 
 def test_tasks(unseen: Unseen, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,9 +113,28 @@ def test_tasks(unseen: Unseen, place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert values["own-mean", "own-errors"] == pytest.approx(1 - values["own-mean", "top1"])
     assert values["linear", "own-errors"] == pytest.approx(1 - values["linear", "top1"])
     page = (place / "run/report.html").read_text()
-    assert 'id="own-code"' in page
-    code, _, said = unseen(*words, "--probe", "knn")
-    assert (code, "takes only Python files" in said) == (2, True)
+    assert 'id="further-probes"' in page
+    assert "probe.py" in page
+
+    table = pd.read_csv(place / "run/scores.csv").set_index("setting")["value"]
+    assert table["own-mean-own-errors"] == pytest.approx(values["own-mean", "own-errors"])
+    # A metric of one's own is not another score of the linear probe, neither in the table nor across axes.
+    assert list(table[table.index == "linear"]) == [values["linear", "top1"]]
+    [measure] = [each for name, each in study_axes([place / "run"]).axes.measures.items() if name.startswith("linear")]
+    assert measure.values["mine"] == pytest.approx(scipy.special.logit(values["linear", "top1"]))
+    page = re.sub(r"<[^>]+>", " ", page)
+    assert re.search(r"own-mean\s+all\s+own-errors\s+[\d.]+\s+probe and metric", page)
+
+    # A probe by its name joins the run; what is there is not done again.
+    code, said, notes = unseen(*words, "--probe", "knn")
+    assert code == 0, notes
+    assert "1 of 2 jobs to do" in notes
+    assert "Further probes and metrics" in said
+    assert "knn-20" in said
+    scores = {(score.probe, score.metric) for score in read_run(place / "run").scores}
+    assert scores == {*values, ("knn-20", "top1"), ("knn-20", "top5")}
+    code, _, said = unseen(*words, "--probe", "kn")
+    assert (code, "did you mean knn" in said) == (2, True)
 
 
 def test_what_files_say_of_themselves(unseen: Unseen, place: Path) -> None:

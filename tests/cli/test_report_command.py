@@ -7,13 +7,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from axis_folders import finetune_job, found_by_search, write_task_run
+from axis_folders import finetune_job, search_kept, write_task_run
 from run_folders import write_concept_run
 
 from unseen.probes.finetuning.grid import finetune_grid
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
-from unseen.runs.job import job_key
 from unseen.runs.record import extend_run, read_run, write_run
 
 Unseen = Callable[..., Any]
@@ -88,8 +87,8 @@ def test_runs_of_several_studies_make_the_page_across_axes(
 def test_fine_tuning_alone_is_reported_too(unseen: Unseen, tmp_path: Path) -> None:
     job = finetune_job("a", "dtd", finetune_grid())
     data = RunData("tuned", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a", study="tasks")
-    write_run(tmp_path, data, [job_key(job)])
-    values = {"top1": 0.5512, "ece": 0.0333, "scaled_ece": 0.0111} | found_by_search(job)
+    write_run(tmp_path, data, [job.key])
+    values = search_kept(job, [("top1", 0.5512), ("ece", 0.0333), ("scaled-ece", 0.0111)])
     list(run_here([job], tmp_path / "results", lambda _: values))
     answer = unseen("report", tmp_path, "--out", tmp_path / "page.html")
     assert answer.code == 0

@@ -19,10 +19,10 @@ from unseen.images.open_dataset import OpenDataset
 from unseen.images.registry import DATASETS
 from unseen.probes.many_shot import ERICSSON_2021, PROTOCOLS
 from unseen.runs.means import Means
+from unseen.studies import probing
 from unseen.studies.tasks import opened, request
 from unseen.studies.tasks.features import find_task_features
-from unseen.studies.tasks.plan import task_jobs
-from unseen.studies.tasks.study import run_tasks
+from unseen.studies.tasks.plan import TaskProbes
 
 pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., tuple[int, str, str]]
@@ -138,8 +138,9 @@ def test_own_features(unseen: Unseen, tmp_path: Path) -> None:
     assert "4 of 4 to do" in said
 
     # Stopped after the first of its jobs, a run goes on with the others.
-    found = find_task_features(tmp_path / "features", [], ["mine"]).features
-    running = run_tasks(task_jobs(found, PROTOCOLS["ericsson-2021"])[::-1], found, out / "results", Means())
+    found = find_task_features(tmp_path / "features", [], ["mine"])
+    jobs = TaskProbes(PROTOCOLS["ericsson-2021"]).jobs(found.features, found.datasets)
+    running = probing.run(jobs[::-1], found.features, out / "results", Means())
     next(running)
     running.close()
     before = results(out)

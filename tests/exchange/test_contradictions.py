@@ -19,8 +19,7 @@ from unseen.papers.comparability import ScoredData
 from unseen.probes.dense.protocols import DETECTION_FROZEN, SEGMENTATION, extended, shortened
 from unseen.probes.inversion.protocol import InversionProtocol
 from unseen.probes.many_shot import PROTOCOLS as TASKS
-from unseen.probes.patches.context import PATCH_CONTEXT
-from unseen.probes.patches.linear import PATCH_LINEAR
+from unseen.probes.patches.protocols import PATCH_CONTEXT, PATCH_LINEAR
 from unseen.probes.protocol import COG_V2, PROTOCOLS
 from unseen.probes.saliency.grid import Grid
 from unseen.probes.saliency.protocol import SaliencyProtocol

@@ -14,6 +14,7 @@ from PIL import Image
 from unseen.errors import UserError
 from unseen.images.registry import get_dataset
 from unseen.papers.comparability import ScoredData
+from unseen.probes.job import Fit, fits_kept
 from unseen.probes.patches.scoring import picture_name
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section
@@ -46,27 +47,34 @@ MEASURED: dict[str, dict[str, Any]] = {
 def trained(probe: str, backbone: str = "mine", *, short: str = "") -> Result:
     """A training by the paper's protocol, or by a short form of it."""
     domain, kind, name, trains = TRAINED[probe]
-    job = {
-        "job": "DenseTrainingJob", "study": "tasks", "backbone": backbone, "domain": domain, "kind": kind, "seed": 0,
-        "protocol": {"name": f"ericsson-2021-{name}{short}", "backbone": trains},
-    }  # fmt: skip
+    protocol = {"name": f"ericsson-2021-{name}{short}", "backbone": trains}
     count = get_dataset(domain, dense=True).classes
     by_class = [place / 1000 for place in range(count)]
-    return Result(f"{probe}-{backbone}{short}", job, {**MEASURED[kind], "by_class": by_class}, 1.0, {})
+    return _result(f"{probe}-{backbone}{short}", probe, backbone, domain, kind, protocol, by_class=by_class)
 
 
-def probed(domain: str, kind: str, by_class: Sequence[float | None] = (), **values: object) -> Result:
+def probed(domain: str, kind: str, by_class: Sequence[float | None] = (), **details: object) -> Result:
     """The linear probe on patches."""
+    protocol = {"name": "patch-linear"}
+    return _result(
+        f"patch-{domain}", "patch-linear", "mine", domain, kind, protocol, by_class=list(by_class), **details
+    )
+
+
+def _result(
+    key: str, probe: str, backbone: str, domain: str, kind: str, protocol: dict[str, str], **details: object
+) -> Result:
+    metric = next(iter(MEASURED[kind]))
     job = {
-        "job": "PatchLinearJob", "study": "tasks", "backbone": "mine", "domain": domain, "kind": kind, "seed": 0,
-        "protocol": {"name": "patch-linear"},
+        "probe": probe, "backbone": backbone, "dataset": domain, "metric": metric, "settings": {"protocol": protocol},
     }  # fmt: skip
-    return Result(f"patch-{domain}", job, {**MEASURED[kind], "by_class": list(by_class), **values}, 1.0, {})
+    fit = Fit(probe, None, 0, [*MEASURED[kind].items()], details)
+    return Result(key, job, fits_kept([fit]), 1.0, {})
 
 
 def made(*results: Result, missing: int = 0, folder: Path = Path()) -> TaskPage:
     """The page of results on complete copies of data sets, or on copies that lack some training images."""
-    names = list(dict.fromkeys(str(result.job["domain"]) for result in results))
+    names = list(dict.fromkeys(str(result.job["dataset"]) for result in results))
     scored = []
     for name in {trained[0] for trained in TRAINED.values()} & {*names}:
         facts = get_dataset(name, dense=True)
@@ -235,7 +243,9 @@ def test_detections_say_from_which_score_they_are_drawn(tmp_path: Path) -> None:
     result = trained("detector-frozen")
     write_pictures(tmp_path / PICTURES / result.key, 1, noise=False)
     for more, text in (({}, "0.500 on"), ({"drawn_from": 0.065, "pictures": []}, "0.065 on")):
-        page = made(replace(result, values={**result.values, **more}), folder=tmp_path)
+        [fit] = result.fits
+        kept = fits_kept([replace(fit, details={**fit.details, **more})])
+        page = made(replace(result, values=kept), folder=tmp_path)
         [gallery] = section_of(page, "dense-voc-detection").galleries
         assert text in gallery.title
         assert len(gallery.colours) == 20

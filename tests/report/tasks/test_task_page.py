@@ -80,6 +80,7 @@ def test_a_large_run_shows_the_best_backbones_and_their_ranks_among_all(monkeypa
         ranks=ranks(together),
         averages=together,
         timings={},
+        further_scores=[replace(score, probe="knn-20") for score in own],
     )
     assert shown_part(large) is large
     monkeypatch.setattr(page_module, "MOST_SCORES", 0)
@@ -88,6 +89,7 @@ def test_a_large_run_shows_the_best_backbones_and_their_ranks_among_all(monkeypa
     assert [*part.backbones] == names[-5:]
     assert {fit.backbone for fit in part.fits} == {*names[-5:]}
     assert {score.backbone for score in part.scores if not score.published} == {*names[-5:]}
+    assert {score.backbone for score in part.further_scores} == {*names[-5:]}
     assert (part.ranks, part.averages) == (large.ranks, large.averages)
     assert "5 of 20 backbones" in part.notices[-1]
     assert "20 backbones" in task_page(large).facts
