@@ -51,7 +51,14 @@ def decode(fifo: Path) -> None:
 
 
 def run_jobs(fifo: Path) -> None:
-    list(execute([Job("endless", 1, "a", "b")], fifo.parent, OneByOne(Endless(fifo)), choose_executor(Means(2, devices=("cpu", "cpu")))))
+    list(
+        execute(
+            [Job("endless", 1, "a", "b")],
+            fifo.parent,
+            OneByOne(Endless(fifo)),
+            choose_executor(Means(2, devices=("cpu", "cpu"))),
+        )
+    )
 
 
 def match_captions(fifo: Path) -> None:

@@ -1,7 +1,6 @@
 """Loading a backbone by its id."""
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from importlib.util import find_spec
@@ -12,34 +11,18 @@ import torch
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Kept, Pool, Spec
-from unseen.backbones.demo_source import demo_network
-from unseen.backbones.hf_source import hf_network
-from unseen.backbones.hub_source import hub_network
-from unseen.backbones.network import Network, Request, Step, call
-from unseen.backbones.onnx_source import onnx_network
-from unseen.backbones.openclip_source import openclip_network
+from unseen.backbones.network import Network, Request, Source, Step, call
 from unseen.backbones.patches import PatchSpec, PatchStep, map_step, patch_step
 from unseen.backbones.pooling import Layout, default_pool, layout_at, pool_positions, pooled, probed, whole
 from unseen.backbones.python_source import python_network
-from unseen.backbones.registry import registry_network
-from unseen.backbones.timm_source import timm_network
-from unseen.backbones.torchvision_source import torchvision_network
 from unseen.errors import UserError, did_you_mean, option
 from unseen.extras import install_command
 from unseen.images.transform import NORMALISATIONS
 from unseen.own_code import is_own_file
+from unseen.plugins import plugins
 
-SOURCES: dict[str, tuple[Callable[[Request], Network | Backbone], tuple[str, ...]]] = {
-    "timm": (timm_network, ("timm",)),
-    "torchvision": (torchvision_network, ("torchvision",)),
-    "openclip": (openclip_network, ("open_clip",)),
-    "hub": (hub_network, ()),
-    "hf": (hf_network, ("transformers",)),
-    "onnx": (onnx_network, ("onnx", "onnxruntime")),
-    "registry": (registry_network, ("timm",)),
-    "demo": (demo_network, ()),
-}
-"""Source, the part of an id before the colon → the function that builds the network, and the packages it needs."""
+SOURCES: dict[str, Source] = {each.name: each for each in plugins("unseen.backbones.sources", "SOURCE")}
+"""Sources by the part of an id before the colon."""
 ARCHITECTURES = ("timm", "torchvision")
 """Sources whose ids may name a file of weights: `timm:resnet50@moco.pth`."""
 
@@ -104,8 +87,8 @@ def load_backbone(
         raise UserError(f"{name}: a checkpoint and random weights cannot be combined")
     if size is not None and size < 1:
         raise UserError(f"{name}: image size must be at least 1, not {size}")
-    find, packages = SOURCES[source] if source else (python_network, ())
-    for package in packages:
+    origin = SOURCES[source] if source else Source("", python_network)
+    for package in origin.packages:
         if find_spec(package) is None:
             raise UserError(f"{name}: needs the package {package}: {install_command(source)}")
     if normalise is not None and normalise not in NORMALISATIONS:
@@ -113,7 +96,7 @@ def load_backbone(
     request = Request(name, rest, weights == "random", layer, size, checkpoint, normalise)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
-        network = find(request)
+        network = origin.load(request)
     module = network.module.eval().requires_grad_(False).to(device)
     if isinstance(network, Backbone):
         return replace(_whole_backbone(network, request, pool, patches=bool(patches)), load=again)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from unseen.backbones.backbone import RANDOM, Pool
+from unseen.backbones.backbone import RANDOM, Backbone, Pool
 from unseen.backbones.checkpoint import load_checkpoint
 from unseen.backbones.pooling import PLAIN, Layout
 from unseen.errors import UserError, option
@@ -71,6 +71,21 @@ class Network:
     layout: Layout = PLAIN
     parameters: int | None = None
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source of backbones; a module of `unseen.backbones.sources` defines it as `SOURCE`.
+
+    Attributes:
+        name: the part of an id before the colon.
+        load: builds the network.
+        packages: the packages that it needs.
+    """
+
+    name: str
+    load: Callable[[Request], Network | Backbone]
+    packages: tuple[str, ...] = ()
 
 
 def fill(model: nn.Module, request: Request, tag: str, heads: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

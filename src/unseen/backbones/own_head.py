@@ -100,7 +100,7 @@ def _timm(name: str, pretrained: bool, outputs: int, size: int | None) -> nn.Mod
 def _torchvision(name: str, pretrained: bool, outputs: int, size: int | None) -> nn.Module:
     from torchvision import models
 
-    from unseen.backbones.torchvision_source import resize_positions
+    from unseen.backbones.sources.torchvision_source import resize_positions
 
     architecture, _, tag = name.partition(".")
     weights_enum: Any = models.get_model_weights(architecture)

@@ -18,7 +18,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.checkpoint import load_checkpoint
 from unseen.backbones.classifier import LinearHead, classifier
 from unseen.backbones.load import load_backbone
-from unseen.backbones.openclip_source import create_model, load_tokenizer
+from unseen.backbones.sources.openclip_source import create_model, load_tokenizer
 from unseen.errors import UserError
 from unseen.extras import install_command
 from unseen.files import read_table, read_text

@@ -31,10 +31,10 @@ def source_rows() -> tuple[tuple[str, ...], Rows]:
     from unseen.extras import install_command
 
     rows: Rows = []
-    for source, (_, packages) in SOURCES.items():
-        missing = [package for package in packages if find_spec(package) is None]
-        advice = install_command(source) if missing else ""
-        rows.append((f"{source}:", ", ".join(packages) or "–", "no" if missing else "yes", advice))
+    for name, source in SOURCES.items():
+        missing = [package for package in source.packages if find_spec(package) is None]
+        advice = install_command(name) if missing else ""
+        rows.append((f"{name}:", ", ".join(source.packages) or "–", "no" if missing else "yes", advice))
     rows.append(("file.py:function", "–", "yes", ""))
     return ("id", "needs", "installed", "to install"), rows
 

@@ -100,7 +100,7 @@ def clip_network(name: str, texts: Sequence[str], *, size: int | None, seed: int
     import torch
 
     from unseen.backbones.load import load_backbone
-    from unseen.backbones.openclip_source import create_model, load_tokenizer
+    from unseen.backbones.sources.openclip_source import create_model, load_tokenizer
 
     rest = name.partition(":")[2]
     folder = Path(rest)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from unseen.backbones.network import Network, Request, refuse_checkpoint
+from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
 from unseen.errors import UserError, did_you_mean
 from unseen.extras import install_command, pip_install
 from unseen.images.transform import Transform
@@ -61,3 +61,6 @@ def _network(module: nn.Module, sha256: str, transform: Transform) -> Network:
 
 def _positions(module: nn.Module, images: Tensor) -> Tensor:
     return cast("Tensor", cast("Any", module).forward_features(images))
+
+
+SOURCE = Source("registry", registry_network, ("timm",))

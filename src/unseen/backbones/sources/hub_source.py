@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 from unseen.backbones.backbone import RANDOM
-from unseen.backbones.network import Network, Request, downloading, refuse_checkpoint
+from unseen.backbones.network import Network, Request, Source, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
-from unseen.backbones.torchvision_source import remove_classifier
+from unseen.backbones.sources.torchvision_source import remove_classifier
 from unseen.errors import UserError, did_you_mean
 from unseen.images.transform import Transform
 
@@ -97,3 +97,6 @@ def _entries(folder: Path) -> list[str]:
         elif isinstance(statement, ast.ImportFrom):
             names.extend(alias.asname or alias.name for alias in statement.names)
     return [name for name in names if not name.startswith("_")]
+
+
+SOURCE = Source("hub", hub_network)

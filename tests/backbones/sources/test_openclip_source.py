@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from unseen.backbones.load import load_backbone
-from unseen.backbones.openclip_source import is_quick
+from unseen.backbones.sources.openclip_source import is_quick
 from unseen.backbones.zero_shot import zero_shot
 from unseen.errors import UserError
 

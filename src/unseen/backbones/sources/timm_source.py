@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Pool
-from unseen.backbones.network import Network, Request, downloading, fill
+from unseen.backbones.network import Network, Request, Source, downloading, fill
 from unseen.backbones.pooling import Layout, layout_of
 from unseen.errors import UserError, did_you_mean, option
 from unseen.images.transform import Interpolation, Transform
@@ -117,3 +117,6 @@ def _own_pool(model: Any, layout: Layout) -> Pool:
 
 def _positions(model: nn.Module, images: Tensor) -> Tensor:
     return cast("Tensor", cast("Any", model).forward_features(images))
+
+
+SOURCE = Source("timm", timm_network, ("timm",))

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from unseen.backbones.backbone import Pool
-from unseen.backbones.network import Network, Request, downloading, fill
+from unseen.backbones.network import Network, Request, Source, downloading, fill
 from unseen.backbones.pooling import Layout, last_map, layout_of, whole
 from unseen.errors import UserError, did_you_mean, option
 from unseen.images.transform import Transform
@@ -114,3 +114,6 @@ def _own_pool(model: nn.Module, layout: Layout) -> Pool:
     parts = [part for name, part in model.named_children() if name in CLASSIFIERS]
     hidden = any(isinstance(layer, nn.Linear) for part in parts for layer in part.modules())
     return "none" if hidden else "avg"  # layers after the pooling: AlexNet, VGG, MobileNetV3, MaxViT
+
+
+SOURCE = Source("torchvision", torchvision_network, ("torchvision",))

@@ -20,7 +20,7 @@ from npm_folders import NPM_VARIABLE
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.backbones.network import Request
-from unseen.backbones.registry import LITE, registry_network
+from unseen.backbones.sources.registry_source import LITE, registry_network
 from unseen.errors import UserError
 from unseen.images.decode import decode
 from unseen.images.transform import Transform

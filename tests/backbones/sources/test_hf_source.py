@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from unseen.backbones.hf_source import hf_transform
 from unseen.backbones.load import load_backbone
 from unseen.backbones.network import Request
+from unseen.backbones.sources.hf_source import hf_transform
 from unseen.errors import UserError
 
 tr = pytest.importorskip("transformers", reason="networks of transformers")

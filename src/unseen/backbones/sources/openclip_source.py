@@ -14,7 +14,7 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import RANDOM
-from unseen.backbones.network import Network, Request, downloading, refuse_checkpoint
+from unseen.backbones.network import Network, Request, Source, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
 from unseen.errors import UserError, did_you_mean, option
 from unseen.files import read_text
@@ -154,3 +154,6 @@ def _transform(config: dict[str, Any], request: Request) -> Transform:
         std=tuple(config["std"]),
         squash=config["resize_mode"] == "squash",
     )
+
+
+SOURCE = Source("openclip", openclip_network, ("open_clip",))

@@ -13,7 +13,7 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import RANDOM
-from unseen.backbones.network import Network, Request, downloading, refuse_checkpoint
+from unseen.backbones.network import Network, Request, Source, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
 from unseen.errors import UserError
 from unseen.images.transform import Interpolation, Transform
@@ -133,3 +133,6 @@ def _pooled(model: nn.Module, images: Tensor, *, told: Mapping[str, bool]) -> Te
 
 def _positions(model: nn.Module, images: Tensor, *, told: Mapping[str, bool]) -> Tensor:
     return cast("Tensor", model(pixel_values=images, **told).last_hidden_state)
+
+
+SOURCE = Source("hf", hf_network, ("transformers",))

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unseen.backbones.network import Network, Request, refuse_checkpoint
+from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
 from unseen.backbones.onnx_files import read_onnx
 from unseen.errors import UserError, did_you_mean
 from unseen.images.transform import Transform
@@ -136,3 +136,6 @@ def _needed(graph: Any, output: str) -> set[str]:
             needed.add(name)
             waiting.extend(makers[name].input if name in makers else ())
     return needed
+
+
+SOURCE = Source("onnx", onnx_network, ("onnx", "onnxruntime"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from unseen.backbones.network import Network, Request, refuse_checkpoint
+from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
 from unseen.backbones.tiny_cnn import SIDE, load
 from unseen.errors import UserError, did_you_mean
 from unseen.images.transform import Transform
@@ -43,3 +43,6 @@ def demo_network(request: Request) -> Network:
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     plain = Transform(size, size, "bilinear", mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))
     return Network(GreyMaps(load(file).layers), f"sha256:{digest}", plain, pool="avg", layer="maps")
+
+
+SOURCE = Source("demo", demo_network)

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import Backbone, Pool, describe
 from unseen.backbones.load import load_backbone
 from unseen.backbones.network import Request, downloading
-from unseen.backbones.timm_source import timm_transform
+from unseen.backbones.sources.timm_source import timm_transform
 from unseen.errors import UserError
 
 timm = pytest.importorskip("timm", reason="networks of timm")
