@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unseen.metrics.comparisons import paired_counts
 from unseen.studies.concepts.comparison import SIGNIFICANT
-from unseen.words import counted
+from unseen.text.words import counted
 
 IMAGES = 20
 SEEDS, CONCEPTS = (1, 3, 5, 10), (45, 200, 1000)

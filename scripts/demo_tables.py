@@ -16,7 +16,7 @@ from textwrap import fill
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.of_runs import report_on
 from unseen.runs.record import read_run
-from unseen.words import signed
+from unseen.text.words import signed
 
 ROOT = Path(__file__).parents[1]
 DOMAINS = ("seen", "l1", "l2", "l3", "l4", "l5")

@@ -145,7 +145,7 @@ def idx(folder: Path, suffix: str) -> Made:
 
 
 def pickled(folder: Path) -> Made:
-    from unseen.pickles import read_plain_pickle
+    from unseen.reading.pickles import read_plain_pickle
 
     path = folder / "a.pkl"
     path.write_bytes(pickle.dumps({"n1": {"train": np.array(["a.jpg", "b.jpg"])}, "x": [1, 2.5, None]}))

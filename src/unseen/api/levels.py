@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from unseen.errors import UserError, did_you_mean
-from unseen.notebook import table_html
 from unseen.ontology.levels import COLUMNS, Built, Levels, load_levels
 from unseen.ontology.levels import build_levels as build
 from unseen.ontology.ranking import Spread, TieRule
 from unseen.ontology.recipes import Leaves, Recipe
 from unseen.ontology.space import LcsRule
+from unseen.text.notebook import table_html
 
 if TYPE_CHECKING:
     import pandas as pd

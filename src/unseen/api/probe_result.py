@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from unseen.notebook import table_html
 from unseen.runs.score import shots_name
 from unseen.studies.array_probing import ArrayScores
-from unseen.words import counted
+from unseen.text.notebook import table_html
+from unseen.text.words import counted
 
 if TYPE_CHECKING:
     from unseen.report.core.model import Figure

@@ -5,8 +5,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unseen.notebook import table_html
-from unseen.words import counted
+from unseen.text.notebook import table_html
+from unseen.text.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from unseen.cli.running import processes
 from unseen.cli.watching import CommandWatch, extraction_lines
 from unseen.errors import UserError
 from unseen.files import check_writable
-from unseen.words import whole_number
+from unseen.text.words import whole_number
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone

@@ -9,7 +9,7 @@ import typer
 from unseen.cli.choices import choose, one_of
 from unseen.cli.output import console, note, print_table
 from unseen.errors import UserError
-from unseen.words import counted
+from unseen.text.words import counted
 
 if TYPE_CHECKING:
     from unseen.papers.leaderboard import Entry, Leaderboard
@@ -179,7 +179,7 @@ def _rank(entry: "Entry") -> str:
 
 
 def _points(share: float) -> str:
-    from unseen.words import signed
+    from unseen.text.words import signed
 
     return signed(100 * share)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast, get_args
 from unseen.cli.choices import choose
 from unseen.cli.output import note
 from unseen.errors import UserError
-from unseen.own_code import told_before
-from unseen.words import counted
+from unseen.extension.own_code import told_before
+from unseen.text.words import counted
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone

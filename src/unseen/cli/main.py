@@ -31,8 +31,8 @@ from unseen.cli.shifts.commands import app as shifts
 from unseen.cli.starting import starting
 from unseen.errors import JobsError, OtherPartsError, UserError, naming_options
 from unseen.extras import naming_extras
+from unseen.text.words import printable
 from unseen.version import __version__
-from unseen.words import printable
 
 # Typer's class of usage errors, which it does not export.
 UsageError: Any = typer.BadParameter.__bases__[0]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from unseen.cli.starting import started
-from unseen.words import counted as counted  # noqa: PLC0414 - commands take these from here
-from unseen.words import duration as duration  # noqa: PLC0414
-from unseen.words import printable
-from unseen.words import rate as rate  # noqa: PLC0414
+from unseen.text.words import counted as counted  # noqa: PLC0414 - commands take these from here
+from unseen.text.words import duration as duration  # noqa: PLC0414
+from unseen.text.words import printable
+from unseen.text.words import rate as rate  # noqa: PLC0414
 
 if TYPE_CHECKING:
     from rich.console import Console

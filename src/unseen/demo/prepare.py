@@ -15,7 +15,7 @@ from unseen.studies.features import FEATURES
 from unseen.studies.prepared import prepared_probes
 from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.study import Prepared, Watch
-from unseen.words import counted, duration
+from unseen.text.words import counted, duration
 
 EXTRACTED = "sets of features extracted"
 

@@ -11,7 +11,7 @@ from unseen.exchange.named_protocols import named
 from unseen.exchange.read import own_metrics
 from unseen.exchange.record import ResultRecord
 from unseen.runs.setup import Setting
-from unseen.words import joined
+from unseen.text.words import joined
 
 SETTINGS_OF = {"linear": "many-shot"}
 """Probe → the name under which a record has its settings, if that is not the name of the probe."""

@@ -23,7 +23,7 @@ from unseen.features.shard_parts import ShardPart, write_part
 from unseen.features.unfinished import Unfinished
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
-from unseen.words import counted
+from unseen.text.words import counted
 
 SECONDS_BETWEEN_PARTS = 30.0
 """Seconds after which the finished part of a shard is written: at most this much work is lost by a kill."""

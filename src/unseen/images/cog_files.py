@@ -7,7 +7,7 @@ from unseen.errors import UserError
 from unseen.images.splits import ClassSplit, Splits
 from unseen.ontology.levels import SHIPPED, Concept, Levels, load_levels
 from unseen.ontology.wordnet import wordnet
-from unseen.pickles import read_plain_pickle
+from unseen.reading.pickles import read_plain_pickle
 
 
 def import_levels(path: Path) -> Levels:

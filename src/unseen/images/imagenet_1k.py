@@ -20,7 +20,7 @@ from unseen.images.tars.archive import images_in, is_image, open_plain_tar
 from unseen.images.tars.imagenet_tars import imagenet_tars
 from unseen.images.tars.index import Group, Groups, Watch, index_tars, open_index
 from unseen.images.tars.tar_images import TarImages
-from unseen.words import whole_number
+from unseen.text.words import whole_number
 
 VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(?P<number>[0-9]{8})\.[A-Za-z]+")
 SPLITS = {"train": ("train",), "val": ("val", "validation"), "test": ("test",)}

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from unseen.errors import look_up
+from unseen.extension.plugins import plugins
 from unseen.images.dataset import Dataset, FewShot, LabelSpace
-from unseen.plugins import plugins
 
 PACKAGE = "unseen.images.sets"
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from unseen.errors import UserError
 from unseen.metrics.lpips import Trunk, TrunkName
-from unseen.pickles import read_plain_pickle
+from unseen.reading.pickles import read_plain_pickle
 
 VARIABLE = "UNSEEN_LPIPS_WEIGHTS"
 FILES: dict[TrunkName, tuple[str, ...]] = {

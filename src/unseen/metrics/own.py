@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
+from unseen.extension.own_code import OwnFile, attribute_of, own_file, own_place, running
 from unseen.metrics.catalogue import METRICS, Metric
-from unseen.own_code import OwnFile, attribute_of, own_file, own_place, running
 
 ATTRIBUTE = "METRIC"
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")

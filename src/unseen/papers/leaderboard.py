@@ -12,7 +12,6 @@ from unseen.metrics.accuracy_scales import expit, logit
 from unseen.metrics.ranks import Ranks, ranks_from_draws
 from unseen.metrics.resampling import Interval, percentile_interval
 from unseen.metrics.robustness import LogitFit
-from unseen.notebook import table_html
 from unseen.papers import cog_models
 from unseen.papers.concept_generalization import (
     DOMAINS,
@@ -24,6 +23,7 @@ from unseen.papers.concept_generalization import (
     expected_bands,
     published_accuracies,
 )
+from unseen.text.notebook import table_html
 
 By = Literal["l5", "mean", "effective"]
 BY: tuple[By, ...] = ("l5", "mean", "effective")

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
+from unseen.extension.own_code import OwnFile, attribute_of, loaded, own_file, own_place, running
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.own import check_facts
-from unseen.own_code import OwnFile, attribute_of, loaded, own_file, own_place, running
 from unseen.probes.by_name import all_probes
 from unseen.probes.job import Fit, Held, Job
 from unseen.probes.probe import Probe, ProbeData, Size

@@ -7,7 +7,7 @@ from typing import NoReturn
 from unseen.errors import UserError
 from unseen.probes.samples import Shortage
 from unseen.runs.notices import Notice, notice
-from unseen.words import joined, whole_number
+from unseen.text.words import joined, whole_number
 
 MOST_SEEDS = 999
 Shots = int | str | None | Sequence[int | str | None]

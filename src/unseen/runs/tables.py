@@ -9,10 +9,10 @@ import pandas as pd
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, csv_cell
-from unseen.latex import escaped, tabular
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.resampling import Interval
 from unseen.runs.score import Score, shots_name
+from unseen.text.latex import escaped, tabular
 
 SAMPLES = ["fewest_samples", "median_samples", "most_samples"]
 """Columns with the training samples per class, which are the same for all seeds."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unseen.device import default_device
 from unseen.errors import UserError, row_numbers
-from unseen.own_code import is_own_file
+from unseen.extension.own_code import is_own_file
 from unseen.probes.by_name import get_probe
 from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
-from unseen.own_code import told_before
+from unseen.extension.own_code import told_before
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone

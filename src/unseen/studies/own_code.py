@@ -6,9 +6,9 @@ from os import PathLike, fspath
 from typing import TypeVar
 
 from unseen.errors import UserError
+from unseen.extension.own_code import OwnFile, is_own_file, told_before
 from unseen.metrics.catalogue import Metric
 from unseen.metrics.own import OwnMetricFile, own_metric
-from unseen.own_code import OwnFile, is_own_file, told_before
 from unseen.probes.own import OWN, OWN_METRIC, OwnProbe, own_probe, own_probe_object
 from unseen.probes.probe import Probe
 from unseen.runs.setup import ProtocolUsed, Setting

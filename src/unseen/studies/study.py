@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 from unseen.errors import JobsError, OtherPartsError
 from unseen.features.disk import refuse_full_disk
 from unseen.files import check_writable, remove_unfinished
-from unseen.notebook import table_html
 from unseen.probes.job import Job
 from unseen.reading.json_records import plain
 from unseen.runs.data import RunData
@@ -26,6 +25,7 @@ from unseen.runs.parts import WHOLE, Load, Part, own_jobs, same_features
 from unseen.runs.record import MEASURED, RUN, extend_run, note_failures, read_record, read_run, with_scores, write_run
 from unseen.runs.results import RESULTS, missing, read_all
 from unseen.runs.scores import result_scores
+from unseen.text.notebook import table_html
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,7 +25,7 @@ from unseen.cli.options import (
 from unseen.cli.output import Json, console, note, print_json, print_table
 from unseen.cli.shifts.results import print_accuracies, write_run_page
 from unseen.cli.watching import CommandWatch
-from unseen.own_code import told_before
+from unseen.extension.own_code import told_before
 
 MappingOption = Annotated[
     str | None,

@@ -10,7 +10,7 @@ import typer
 
 from unseen.cli.choices import choose, one_of, split_names
 from unseen.errors import UserError
-from unseen.words import whole_number
+from unseen.text.words import whole_number
 
 if TYPE_CHECKING:
     from unseen.metrics.robustness import Method

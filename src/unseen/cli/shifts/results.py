@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from unseen.cli.output import console, print_table
 from unseen.cli.running import REPORT
-from unseen.words import signed
+from unseen.text.words import signed
 
 if TYPE_CHECKING:
     from unseen.report.shifts.page_data import ShiftPage

@@ -8,7 +8,7 @@ from typing import Any
 from unseen.errors import UserError, did_you_mean
 from unseen.files import byte_size, table_header
 from unseen.reading.guard import reading
-from unseen.words import whole_number
+from unseen.text.words import whole_number
 
 BATCH = 20_000
 """Rows per batch of a Parquet file; text files are read in blocks of bytes."""

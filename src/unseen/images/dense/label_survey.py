@@ -13,7 +13,7 @@ from unseen.images.decode import Damaged
 from unseen.images.dense.labels import IGNORED, Kind, Labels, Objects
 from unseen.images.open_dataset import OpenDataset
 from unseen.images.rows import SPLIT_WORDS
-from unseen.words import counted
+from unseen.text.words import counted
 
 NEEDED: dict[Kind, str] = {
     "boxes": "a box",

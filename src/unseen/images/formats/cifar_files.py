@@ -1,7 +1,7 @@
 """CIFAR as distributed by its authors, as Python pickles or as binary batches.
 
-The pickles, written by Python 2, are read without executing them (`unseen.pickles`). Both versions contain the same
-images in the same order, 3072 bytes each: all red values, then green, then blue.
+The pickles, written by Python 2, are read without executing them (`unseen.reading.pickles`). Both versions contain the
+same images in the same order, 3072 bytes each: all red values, then green, then blue.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.images.rows import Listing, numbered, pixels_listing
-from unseen.pickles import PickledArray, read_plain_pickle
+from unseen.reading.pickles import PickledArray, read_plain_pickle
 
 SIDE = 32
 PIXELS = 3 * SIDE * SIDE

@@ -16,7 +16,7 @@ from unseen.images.own.split_images import all_classes, labels_of, missing_files
 from unseen.images.own.survey import GET, Survey, leaked, missing_problem
 from unseen.images.rows import ALL, SPLIT_WORDS, SPLITS, Row
 from unseen.images.split_rules import split_rows
-from unseen.words import counted
+from unseen.text.words import counted
 
 ROOT_ADVICE = "; check the folder that their paths are relative to (root)"
 

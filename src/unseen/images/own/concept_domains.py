@@ -13,7 +13,7 @@ from unseen.ontology.recipes import Recipe
 from unseen.ontology.space import Space
 from unseen.ontology.taxonomy import Taxonomy
 from unseen.ontology.wordnet import imagenet_taxonomy
-from unseen.words import counted
+from unseen.text.words import counted
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from unseen.images.own.kept_digests import file_paths, read_kept, stamps_of, write_kept
 from unseen.images.source import ImageSource
-from unseen.words import counted
+from unseen.text.words import counted
 
 THREADS = 8
 BLOCK = 256

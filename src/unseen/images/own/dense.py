@@ -26,7 +26,7 @@ from unseen.images.own.survey import GET, Survey, leaked, missing_problem
 from unseen.images.rows import IMAGE, SPLIT_WORDS, Row, files_listing
 from unseen.images.source import ImageSource
 from unseen.images.tars.archive import is_image
-from unseen.words import counted
+from unseen.text.words import counted
 
 SHOWN = 3
 """Reasons in a sentence."""

@@ -13,7 +13,7 @@ from unseen.images.own.description import Description
 from unseen.images.own.own_data import SplitTable
 from unseen.images.source import ImageSource
 from unseen.images.torchvision_sets import PREFIX
-from unseen.words import whole_number
+from unseen.text.words import whole_number
 
 
 def open_split(description: Description, split: str, table: SplitTable) -> ImageSource:

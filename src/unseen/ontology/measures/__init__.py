@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from unseen.errors import look_up
+from unseen.extension.plugins import plugins
 from unseen.ontology.information import Floats
 from unseen.ontology.space import Measure, Space
-from unseen.plugins import plugins
 
 
 @cache

@@ -13,7 +13,7 @@ from unseen.papers.claims.printed import (
     series,
     span,
 )
-from unseen.words import signed
+from unseen.text.words import signed
 
 NAMED_SELF_SUPERVISED = ("s-DINO", "s-SwAV", "s-BYOL", "s-OBoW", "s-SimCLR-v2")
 SMALL_TRANSFORMERS = ("a-DeiT-S", "a-T2T-ViT-t-14")

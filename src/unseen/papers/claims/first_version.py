@@ -15,7 +15,7 @@ from unseen.papers.claims.printed import (
     series,
     span,
 )
-from unseen.words import signed
+from unseen.text.words import signed
 
 SUPERVISED = (REFERENCE, "d-Semi-Sup", "d-Semi-Weakly-Sup")
 SELF_SUPERVISED = ("s-MoCo-v2", "s-SwAV", "s-SimCLR-v2", "s-BYOL")

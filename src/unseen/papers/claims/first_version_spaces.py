@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 from unseen.papers.claims.claim import Claim, Finding, decide, not_printed
 from unseen.papers.claims.first_version import ON_PAR, SELF_SUPERVISED, SUPERVISED
 from unseen.papers.claims.printed import DOMAINS, LEVELS, REFERENCE, Printed, name, series
-from unseen.words import signed
+from unseen.text.words import signed
 
 METRICS = ("purity", "ami", "nmi", "ari")
 COMPONENTS = (32, 64, 128, 256, 512, 1024, 2048)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from unseen.papers.load import published
-from unseen.words import signed
+from unseen.text.words import signed
 
 REFERENCE = "ResNet50"
 LEVELS = ("l1", "l2", "l3", "l4", "l5")

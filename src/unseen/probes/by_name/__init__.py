@@ -3,7 +3,7 @@
 from functools import cache
 
 from unseen.errors import look_up
-from unseen.plugins import plugins
+from unseen.extension.plugins import plugins
 from unseen.probes.probe import Probe
 
 

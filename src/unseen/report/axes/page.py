@@ -6,7 +6,7 @@ from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.studies.axes.page_data import AxesPage
 from unseen.studies.axes.together import AXES
-from unseen.words import counted
+from unseen.text.words import counted
 
 TITLE = "Across axes: concepts, tasks and shifts"
 

@@ -5,7 +5,7 @@ from collections import Counter
 from unseen.metrics.correlation import LEAST
 from unseen.metrics.resampling import Interval
 from unseen.studies.axes.together import Axes, AxisPair, Measure, Standing
-from unseen.words import counted, joined, signed
+from unseen.text.words import counted, joined, signed
 
 FEW = 10
 """With fewer backbones, correlations come with a warning."""

@@ -10,7 +10,7 @@ from unseen.report.concepts.rows import Row, main_row, metric_title
 from unseen.runs.data import Domain, RunData
 from unseen.runs.tables import LOGISTIC
 from unseen.studies.concepts.comparison import PairTest
-from unseen.words import signed
+from unseen.text.words import signed
 
 OverConcepts = Mapping[tuple[str, str, str], Interval]
 Test = Callable[[str, str, str, str], PairTest | None]

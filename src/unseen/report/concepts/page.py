@@ -17,7 +17,7 @@ from unseen.report.core.render import write_page
 from unseen.runs.comparability_words import comparison_notices
 from unseen.runs.data import RunData
 from unseen.studies.concepts.comparison import PairComparison
-from unseen.words import counted
+from unseen.text.words import counted
 
 MOST_ROWS = 4000
 """Rows of the table of all scores, about 1 KB each with their figures."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from unseen.own_code import SHORT
+from unseen.extension.own_code import SHORT
 from unseen.probes.own import OWN, OWN_METRIC
 from unseen.report.core.model import Cell, Column, Row, Table
 from unseen.runs.data import known_metrics

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.text.words import duration
 from unseen.version import __version__
-from unseen.words import duration
 
 
 def provenance_section(facts: Mapping[str, str], timings: Mapping[str, tuple[int, float]] | None = None) -> Section:

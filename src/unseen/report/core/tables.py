@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from unseen.latex import escaped, tabular
 from unseen.report.core.model import Cell, Column, Table, Value
+from unseen.text.latex import escaped, tabular
 
 
 def csv_header(table: Table) -> list[str]:

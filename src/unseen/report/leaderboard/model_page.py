@@ -12,7 +12,7 @@ from unseen.report.core.model import Backbone, Cell, Column, Page, Row, Section,
 from unseen.report.core.provenance import provenance_section
 from unseen.runs.provenance import transform_text
 from unseen.runs.score import shots_name
-from unseen.words import counted
+from unseen.text.words import counted
 
 MOST_NAMED = 3
 """Sets of data that the findings name."""

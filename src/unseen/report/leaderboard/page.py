@@ -7,7 +7,7 @@ from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
 from unseen.report.leaderboard.parts import percent, points, shown_domain
-from unseen.words import counted, joined
+from unseen.text.words import counted, joined
 
 RANKED_BY = {
     "l5": "accuracy on L5",

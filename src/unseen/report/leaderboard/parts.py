@@ -10,7 +10,7 @@ from unseen.papers.concept_generalization import DOMAINS, LEVELS
 from unseen.papers.leaderboard import Entry, Leaderboard
 from unseen.report.core.model_lines import CATEGORY_COLOURS
 from unseen.runs.data import Backbone
-from unseen.words import signed
+from unseen.text.words import signed
 
 TITLES = {"in1k": "IN-1K", **{level: level.upper() for level in LEVELS}, "mean": "Mean"}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from unseen.report.shifts.page_data import OodPanel, ShiftPage
 from unseen.studies.shifts.fitted_model import FittedModel
-from unseen.words import joined, signed
+from unseen.text.words import joined, signed
 
 MOST_NAMED = 3
 """OOD test sets, or columns of accuracies, that have a sentence of their own."""

@@ -10,7 +10,7 @@ from unseen.report.core.render import write_page
 from unseen.report.shifts.findings import findings
 from unseen.report.shifts.page_data import ShiftPage
 from unseen.report.shifts.parts import group_looks
-from unseen.words import counted
+from unseen.text.words import counted
 
 
 def write_shift_page(page: ShiftPage, path: Path) -> None:

@@ -19,7 +19,7 @@ from unseen.report.tasks.tables import backbone_row, minus
 from unseen.studies.tasks.analysis import scaled
 from unseen.studies.tasks.by_image.page import ImageResult
 from unseen.studies.tasks.page_data import TaskPage
-from unseen.words import counted
+from unseen.text.words import counted
 
 if TYPE_CHECKING:
     from unseen.runs.score import Score

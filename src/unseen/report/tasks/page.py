@@ -21,7 +21,7 @@ from unseen.report.tasks.tables import compared_images, leader
 from unseen.runs.score import Score
 from unseen.studies.tasks.dense_page import DenseTask
 from unseen.studies.tasks.page_data import OTHER, TaskPage
-from unseen.words import counted, joined
+from unseen.text.words import counted, joined
 
 MOST_NAMED = 3
 """Data sets that a sentence of the findings names; more are only counted."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from unseen.report.core.model import Figure, Series
 from unseen.studies.tasks.page_data import Bins, TaskPage, Tuned
-from unseen.words import joined
+from unseen.text.words import joined
 
 PUBLISHED = {"Supervised": ("supervised (paper)", 4)}
 SELF_SUPERVISED = ("self-supervised (paper)", 1)

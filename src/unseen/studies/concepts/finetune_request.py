@@ -14,6 +14,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import default_label
 from unseen.device import default_device
 from unseen.errors import UserError, did_you_mean
+from unseen.extension.own_code import runs_code
 from unseen.features.about import BackboneAbout
 from unseen.features.fingerprint import fingerprint, names_and_pixels
 from unseen.images.joined import joined_images
@@ -21,7 +22,6 @@ from unseen.images.manifest import Manifest
 from unseen.images.open_dataset import OpenDataset
 from unseen.images.source import ImageSource
 from unseen.ontology.levels_hash import levels_hash
-from unseen.own_code import runs_code
 from unseen.probes.finetuning.jobs import protocol_of_training
 from unseen.probes.job import Job
 from unseen.runs.data import RunData

@@ -32,7 +32,7 @@ from unseen.studies.features import FEATURES, damaged_images, read_about
 from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.probing import episode_notices, estimate, job_cost, plan, skipped_shots
 from unseen.studies.study import Cell, Plan, Silent, Unit, Watch
-from unseen.words import counted
+from unseen.text.words import counted
 
 
 @dataclass(frozen=True)

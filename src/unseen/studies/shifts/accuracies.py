@@ -15,7 +15,7 @@ from unseen.errors import UserError, option
 from unseen.files import read_table, write_table
 from unseen.runs.lock import folder_lock
 from unseen.runs.results import reading_result
-from unseen.words import whole_number
+from unseen.text.words import whole_number
 
 if TYPE_CHECKING:
     from unseen.runs.data import RunData

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from unseen.errors import UserError, argument, did_you_mean, option
+from unseen.extension.own_code import runs_code
 from unseen.files import read_table
-from unseen.own_code import runs_code
-from unseen.words import whole_number
+from unseen.text.words import whole_number
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone

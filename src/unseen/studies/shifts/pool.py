@@ -50,7 +50,7 @@ from unseen.studies.shifts.training import (
 )
 from unseen.studies.shifts.training_sets import TrainingSet, refuse_same_sets
 from unseen.studies.study import Plan, Silent, Watch
-from unseen.words import counted
+from unseen.text.words import counted
 
 MODELS, CLASSES, NETWORKS = "models.csv", "classes.csv", "networks"
 SENTENCE = "a photo of a {}."

@@ -33,7 +33,7 @@ from unseen.studies.shifts.plans import ModelPlan, check_plans
 from unseen.studies.shifts.study import STUDY
 from unseen.studies.shifts.survey import Survey, Surveyed, TestImages, survey_models
 from unseen.studies.study import Plan, Prepared, Watch
-from unseen.words import counted
+from unseen.text.words import counted
 
 TITLE = "Accuracy under distribution shift"
 TEST = "test"

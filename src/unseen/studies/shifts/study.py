@@ -24,10 +24,10 @@ from unseen.metrics.robustness_checks import (
     compare_id_sets,
     held_out_predictions,
 )
-from unseen.notebook import table_html
 from unseen.runs.data import Study
 from unseen.studies.shifts.fitted_model import FittedModel
 from unseen.studies.shifts.table import ShiftTable
+from unseen.text.notebook import table_html
 
 if TYPE_CHECKING:
     import pandas as pd

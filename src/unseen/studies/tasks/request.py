@@ -28,7 +28,7 @@ from unseen.studies.tasks.features import Found, extract_dataset
 from unseen.studies.tasks.opened import Asked, Opened, open_datasets
 from unseen.studies.tasks.plan import DatasetPlan, TaskProbes, plan_dataset
 from unseen.studies.tasks.study import TITLE, task_run, task_setup
-from unseen.words import counted, duration
+from unseen.text.words import counted, duration
 
 COUNTED = {"train": "train", "val": "val", "test": "test", "all": "no split"}
 """Split → its column in the plan; data sets without splits are for few-shot episodes only."""

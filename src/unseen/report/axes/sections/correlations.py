@@ -6,7 +6,7 @@ from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.studies.axes.page_data import AxesPage
 from unseen.studies.axes.together import Axes, AxisPair
-from unseen.words import signed
+from unseen.text.words import signed
 
 
 def build(page: AxesPage) -> Section:

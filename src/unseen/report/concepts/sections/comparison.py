@@ -10,7 +10,7 @@ from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series,
 from unseen.runs.concept_resamples import drop_difference
 from unseen.runs.score import shots_name
 from unseen.studies.concepts.comparison import ENOUGH_SEEDS, SIGNIFICANT, Comparison, PairComparison
-from unseen.words import counted, signed
+from unseen.text.words import counted, signed
 
 COLUMNS = (
     Column("Pair", number=False, names=("first", "second")),

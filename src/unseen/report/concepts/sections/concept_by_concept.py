@@ -9,7 +9,7 @@ from unseen.report.concepts.context import ConceptContext
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.runs.data import ConceptAccuracy
-from unseen.words import signed
+from unseen.text.words import signed
 
 BINS = 20
 SHOWN = 1000

@@ -12,7 +12,7 @@ from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.core.model_lines import domain_title
 from unseen.runs.comparability_words import with_protocol
-from unseen.words import signed
+from unseen.text.words import signed
 
 USUALLY_OFF = (
     "Many models differ significantly from the expectation: 14 of the 31 published ones on L5, after Holm's correction "

@@ -5,7 +5,7 @@ from unseen.report.concepts.section_parts import domain_ticks
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.runs.data import Domain
-from unseen.words import signed
+from unseen.text.words import signed
 
 FINE_TUNED = "fine-tuned"
 

@@ -9,7 +9,7 @@ from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.core.model_lines import published_lines
 from unseen.runs.data import RunData
-from unseen.words import signed
+from unseen.text.words import signed
 
 NETWORKS = {"mlp": "two hidden layers", "mlp-linear": "the same layers without activations"}
 DASHES = {"mlp": "solid", "mlp-linear": "dash"}

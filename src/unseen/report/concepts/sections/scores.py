@@ -7,7 +7,7 @@ from unseen.report.concepts.rows import Row, unique
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Section, Table
 from unseen.report.core.model import Row as TableRow
-from unseen.words import signed
+from unseen.text.words import signed
 
 FIVE = 5
 SAMPLES = Column(

@@ -7,7 +7,7 @@ from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
 from unseen.report.core.model_lines import SHOTS, few_shot_figures, published_table
 from unseen.report.leaderboard.parts import own_backbones, own_scores
-from unseen.words import joined
+from unseen.text.words import joined
 
 
 def build(board: Leaderboard) -> Section:

@@ -4,7 +4,7 @@ from unseen.metrics.leaders import METHOD, RULE
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.report.shifts.page_data import ShiftPage
-from unseen.words import counted
+from unseen.text.words import counted
 
 
 def build(page: ShiftPage) -> Section | None:

@@ -3,7 +3,7 @@
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.report.shifts.page_data import ShiftPage
-from unseen.words import signed
+from unseen.text.words import signed
 
 COLUMNS = (
     Column("Group", number=False),

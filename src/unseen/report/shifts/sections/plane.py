@@ -4,7 +4,7 @@ from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.shifts.page_data import OodPanel, ShiftPage
 from unseen.report.shifts.parts import group_looks, ood_choice, page_scale, share_ticks
-from unseen.words import joined
+from unseen.text.words import joined
 
 
 def build(page: ShiftPage) -> Section | None:

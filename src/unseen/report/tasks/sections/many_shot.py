@@ -10,7 +10,7 @@ from unseen.report.core.model import Figure, Section, Series
 from unseen.report.tasks.section_parts import GREY_ROWS
 from unseen.report.tasks.tables import score_tables
 from unseen.studies.tasks.page_data import TaskPage
-from unseen.words import joined
+from unseen.text.words import joined
 
 MANY_SHOT = {LINEAR: "", FINETUNED: ", fine-tuned"}
 """Suffix of the name of a backbone in figures."""

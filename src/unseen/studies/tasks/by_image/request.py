@@ -33,7 +33,7 @@ from unseen.studies.tasks.by_image.kept import BY_IMAGE, keep, kept_values
 from unseen.studies.tasks.by_image.sets import ImageSet, ImageSets
 from unseen.studies.tasks.features import STUDY
 from unseen.studies.tasks.study import TITLE
-from unseen.words import counted
+from unseen.text.words import counted
 
 SCRATCH = "unfinished"
 

@@ -21,7 +21,7 @@ from unseen.images.tars.archive import is_image
 from unseen.images.transform import Transform
 from unseen.runs.notices import Notice
 from unseen.studies.tasks.opened import Asked, open_datasets
-from unseen.words import counted
+from unseen.text.words import counted
 
 DRAWINGS = "drawings"
 DEFAULT_DRAWINGS = 8

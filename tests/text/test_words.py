@@ -2,7 +2,7 @@
 
 import pytest
 
-from unseen.words import counted, duration, printable, rate, signed, whole_number
+from unseen.text.words import counted, duration, printable, rate, signed, whole_number
 
 
 @pytest.mark.parametrize(

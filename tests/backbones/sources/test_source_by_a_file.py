@@ -7,7 +7,7 @@ import torch
 
 from unseen.backbones import load, sources
 from unseen.errors import UserError
-from unseen.plugins import plugins
+from unseen.extension.plugins import plugins
 
 COLOUR = """
 from torch import nn

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from unseen.words import printable
+from unseen.text.words import printable
 
 _SPECIAL = {
     **{character: f"\\{character}" for character in "&%$#_{}"},

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from unseen.errors import UserError
-from unseen.own_code import attribute_of, is_own_file, loaded, own_file, own_place, running
+from unseen.extension.own_code import attribute_of, is_own_file, loaded, own_file, own_place, running
 
 
 def write(path: Path, text: str) -> Path:

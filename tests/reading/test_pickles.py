@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.errors import UserError
-from unseen.pickles import read_plain_pickle
+from unseen.reading.pickles import read_plain_pickle
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9) | st.binary(),

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from unseen.latex import escaped, tabular
 from unseen.report.core.model import Cell, Column, Row, Table
 from unseen.report.core.tables import latex_table
+from unseen.text.latex import escaped, tabular
 
 
 @pytest.mark.parametrize(

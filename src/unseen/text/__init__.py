@@ -1,0 +1,1 @@
+"""Text: words and numbers in sentences, LaTeX, tables in notebooks."""
