@@ -17,7 +17,7 @@ from unseen.runs.parts import own_jobs, parse_part
 @dataclass(frozen=True)
 class Job:
     backbone: str
-    domain: str
+    dataset: str
     cost: float
     seed: int = 0
 
@@ -39,8 +39,8 @@ def test_every_job_is_in_one_part_and_parts_are_fair(parts: int) -> None:
 
 def test_jobs_that_share_features_stay_together_where_there_are_enough_of_them() -> None:
     jobs = [Job("b", f"l{d}", 1.0, seed) for d in range(4) for seed in range(5)]
-    assert {len({job.domain for job in own_jobs(jobs, (n, 4))}) for n in range(1, 5)} == {1}
-    assert {len(own_jobs(jobs, (n, 8))) for n in range(1, 9)} <= {2, 3}  # fewer domains than parts: cut
+    assert {len({job.dataset for job in own_jobs(jobs, (n, 4))}) for n in range(1, 5)} == {1}
+    assert {len(own_jobs(jobs, (n, 8))) for n in range(1, 9)} <= {2, 3}  # fewer data sets than parts: cut
     by_seed = own_jobs(jobs, (1, 5), shared=lambda job: job.seed)
     assert len({job.seed for job in by_seed}) == 1
 

@@ -36,6 +36,8 @@ OVERHEAD = 0.1
 """Overhead of a job in seconds: the search itself, drawing samples, scoring, writing the result."""
 LARGE = 5e11
 """Linear probes with at least this many multiplications and additions, about a minute on a core, use all cores."""
+QUICK = 1e10
+"""Multiplications and additions that take about a second."""
 UNFINISHED = "unfinished"
 """Name of the folder of checkpoints of unfinished jobs, in the folder of results."""
 LOGISTIC = Logistic()
@@ -158,12 +160,18 @@ def run(
     work = VectorWork(places, kept, tell, order)
     small, large = (jobs, []) if on_gpu() else by_size(jobs, features)
     alone = replace(means, workers=1, threads=means.workers)
-    for some, where in ((small, replace(means, gpu=on_gpu())), (large, alone)):
+    together = replace(means, gpu=on_gpu(), workers=1 if _quick(missing(jobs, folder), cost) else means.workers)
+    for some, where in ((small, together), (large, alone)):
         fitting = [job for job in some if not job.needs]
         yield from _finished(execute(fitting, folder, work, choose_executor(where), grouped=alike, cost=cost), kept)
     measuring = [with_results(job, folder) for job in jobs if job.needs]
-    where = replace(means, gpu=on_gpu())
-    yield from execute(measuring, folder, work, choose_executor(where), grouped=alike, cost=cost)
+    yield from execute(measuring, folder, work, choose_executor(together), grouped=alike, cost=cost)
+
+
+def _quick(jobs: Sequence[Job], cost: Callable[[Job], float]) -> bool:
+    """Whether jobs take less time than new processes do to start: a few products, without searches or iterations."""
+    searches = any(job.fitted.regression or job.probe == Linear.name for job in jobs)
+    return not searches and sum(map(cost, jobs)) < QUICK
 
 
 def _finished(done: Iterator[Job], kept: Path) -> Iterator[Job]:

@@ -34,5 +34,5 @@ def test_a_source_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     images = torch.rand(2, 3, 16, 16)
     assert torch.allclose(net.module(images), images.mean(dim=(2, 3)))
     assert (net.spec.dimension, net.spec.weights) == (3, "colour-mean-1")
-    with pytest.raises(UserError, match="no source"):
+    with pytest.raises(UserError, match="unknown source of backbones 'colours'"):
         load.load_backbone("colours:mean")

@@ -75,7 +75,8 @@ def test_in_python_and_on_the_command_line(majority: None, features: Path, unsee
     assert package.probes.Majority.name == "majority"
     files = (features / "train.npz", features / "test.npz")
     said = unseen("probe", *files, "--probe", "majority", "--shots", "all", "--out", tmp_path / "out", "--json")
-    assert [score["value"] for score in json.loads(said.out)["scores"]] == [MOST, LEAST]
+    scores = {score["probe"]: score["value"] for score in json.loads(said.out)["scores"]}
+    assert scores == {"majority-most": MOST, "majority-least": LEAST}
     [row] = [row for row in json.loads(unseen("ls", "probes", "--json").out) if row["probe"] == "majority"]
     assert row["command"] == "unseen probe --probe majority, unseen concepts --extended majority"
 

@@ -15,7 +15,7 @@ from unseen.backbones.tiny_cnn import SIDE, load
 from unseen.errors import UserError, did_you_mean
 from unseen.images.transform import Transform
 
-WEIGHTS = Path(__file__).parents[1] / "demo/weights"
+WEIGHTS = Path(__file__).parents[2] / "demo/weights"
 
 
 class GreyMaps(nn.Module):
