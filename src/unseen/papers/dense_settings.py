@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from unseen.metrics.catalogue import METRICS
 from unseen.papers.image_settings import IMAGE_SETTINGS
+from unseen.probes.by_name import patch_probes
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ TRAINED: Mapping[str, Trained] = {
     ),
 }  # fmt: skip
 """Settings by probe, in the paper's order."""
-PATCH_PROBES = ("patch-linear", "patch-context")
+PATCH_PROBES = tuple(patch_probes())
 PRINTED_METRICS = {"AP": "ap", "AP50": "ap50", "AP75": "ap75", "mean": "angle-mean", "median": "angle-median"}
 """The paper's name of a metric, if it differs from ours."""
 HEADLINES = ("ap50", "within-11.25", "miou", "delta1")
@@ -62,8 +63,7 @@ PROBE_TITLES = {
     "detector-finetuned-extended": "Detection, fine-tuned, beyond the paper",
     "psp-extended": "Surface normals, beyond the paper",
     "upernet-extended": "Segmentation, beyond the paper",
-    "patch-linear": "Linear on patches",
-    "patch-context": "In-context on patches",
+    **{name: probe.label for name, probe in patch_probes().items()},
 }
 METRIC_TITLES = {
     "ap": "AP",

@@ -20,6 +20,8 @@ from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.own.description import describe
 from unseen.images.own.open_own import open_own
 from unseen.images.registry import get_dataset
+from unseen.probes.by_name.patch_context import PatchContext
+from unseen.probes.by_name.patch_linear import PatchLinear
 from unseen.probes.patches.patch_probe import PatchSize
 from unseen.probes.patches.protocols import PatchLinearProtocol
 from unseen.runs.data import RunData
@@ -45,7 +47,9 @@ def some_scenes(name: str) -> OpenDataset:
 
 def request(*names: str, backbones: tuple[str, ...] = ("supervised",)) -> DenseRequest:
     nets = [load_backbone(f"demo:{name}", size=56, patches=True) for name in backbones]
-    return DenseRequest([some_scenes(name) for name in names], nets, Settings(workers=0), linear=QUICK)
+    return DenseRequest(
+        [some_scenes(name) for name in names], nets, Settings(workers=0), (PatchLinear(QUICK), PatchContext())
+    )
 
 
 @pytest.mark.gpu_too
@@ -157,7 +161,7 @@ def values(run: RunData) -> set[tuple[str, str, float]]:
 
 @pytest.mark.gpu_too
 def test_data_sets_of_the_same_images_share_their_features(tmp_path: Path) -> None:
-    asked = replace(request("scenes-seen"), probes=("patch-context",))
+    asked = replace(request("scenes-seen"), probes=(PatchContext(),))
     scenes = asked.datasets[0]
     other = replace(scenes, dataset=replace(scenes.dataset, name="other-labels"))
     both = replace(asked, datasets=[scenes, other])
@@ -189,7 +193,7 @@ def test_labels_turn_with_their_images_and_are_then_another_job(tmp_path: Path) 
 
     def asked(turn: int, *, exif: bool) -> DenseRequest:
         data = open_own(describe(folders[turn]), dense=True)
-        return DenseRequest([data], [net], Settings(workers=0, exif=exif), probes=("patch-context",))
+        return DenseRequest([data], [net], Settings(workers=0, exif=exif), probes=(PatchContext(),))
 
     found = {turn: run_study(asked(turn, exif=True), tmp_path / f"run-{turn}") for turn in (1, 6)}
     assert [score.value for score in found[1].scores] == [score.value for score in found[6].scores]
@@ -215,7 +219,7 @@ def test_what_cannot_be_probed_is_refused(tmp_path: Path) -> None:
 
 
 def test_another_protocol_in_the_same_folder_is_refused(tmp_path: Path) -> None:
-    run_study(replace(request("scenes-seen"), probes=("patch-linear",)), tmp_path)
-    other = replace(request("scenes-seen"), linear=replace(QUICK, epochs=2))
+    run_study(replace(request("scenes-seen"), probes=(PatchLinear(QUICK),)), tmp_path)
+    other = replace(request("scenes-seen"), probes=(PatchLinear(replace(QUICK, epochs=2)), PatchContext()))
     with pytest.raises(UserError, match="epochs"):
         plan_study(other, tmp_path)

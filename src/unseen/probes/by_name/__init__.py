@@ -4,6 +4,7 @@ from functools import cache
 
 from unseen.errors import look_up
 from unseen.extension.plugins import plugins
+from unseen.probes.patches.patch_probe import PatchProbe
 from unseen.probes.probe import Probe
 
 
@@ -17,6 +18,12 @@ def all_probes() -> dict[str, type[Probe]]:
 def feature_probes() -> dict[str, type[Probe]]:
     """The probes for feature vectors."""
     return {name: probe for name, probe in all_probes().items() if probe.input == "vectors"}
+
+
+def patch_probes() -> dict[str, type[PatchProbe]]:
+    """The probes for patch features; those whose numbers depend on a seed, because they are trained, come first."""
+    found = [(name, probe) for name, probe in all_probes().items() if issubclass(probe, PatchProbe)]
+    return dict(sorted(found, key=lambda each: not each[1].random))
 
 
 def get_probe(name: str) -> Probe:

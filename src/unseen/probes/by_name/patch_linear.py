@@ -28,6 +28,8 @@ class PatchLinear(PatchProbe):
 
     name: ClassVar[str] = "patch-linear"
     title: ClassVar[str] = "batch norm and a linear layer on patch features, for classes, normals and depths"
+    label: ClassVar[str] = "Linear on patches"
+    least_images: ClassVar[int] = 2
     random: ClassVar[bool] = True
     commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense",)
     revision: ClassVar[int] = 2

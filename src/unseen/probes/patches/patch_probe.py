@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from unseen.images.dataset import Target
 from unseen.images.dense.labels import Kind
@@ -91,8 +91,18 @@ Sample = tuple[Callable[[], object], float]
 
 @dataclass(frozen=True)
 class PatchProbe(Probe, ABC):
-    """A probe of patch features on a data set with maps; its protocol is a field of the subclass."""
+    """A probe of patch features on a data set with maps.
 
+    The field `protocol` of a subclass is a frozen dataclass with everything that can change a number, among it `name`
+    and `patches`, the number of patches of each training image.
+
+    Attributes:
+        label: its name in tables and titles.
+        least_images: the training images that it needs at least.
+    """
+
+    label: ClassVar[str]
+    least_images: ClassVar[int] = 1
     input: ClassVar[Input] = "patches"
     targets: ClassVar[tuple[Target, ...]] = ("map", "normals", "depth")
     metrics: ClassVar[tuple[str, ...]] = ("miou", "pixel-accuracy", "angle-mean", "depth-rmse")
@@ -105,6 +115,11 @@ class PatchProbe(Probe, ABC):
     @property
     def protocol_name(self) -> str:
         return str(self.protocol.name)
+
+    def with_patches(self, patches: int | Literal["all"]) -> Self:
+        """The same probe on that many patches of each training image."""
+        protocol: dict[str, Any] = {"protocol": replace(self.protocol, patches=patches)}  # A field of the subclass.
+        return replace(self, **protocol)
 
     @abstractmethod
     def predictor(self, task: "PatchTask", seed: int) -> "tuple[Fit, Predictor]":

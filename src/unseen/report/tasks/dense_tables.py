@@ -4,6 +4,7 @@ import re
 
 from unseen.papers.dense_settings import METRIC_TITLES, PROBE_TITLES, TRAINED, column_text, column_title
 from unseen.papers.transfer import SOURCE
+from unseen.probes.by_name import patch_probes
 from unseen.report.core.model import Cell, Column, Row, Table
 from unseen.report.tasks.tables import backbone_row
 from unseen.runs.score import Score
@@ -22,8 +23,7 @@ WHAT = {
     "detector-finetuned-extended": "Faster R-CNN with a simple feature pyramid (Li et al. 2022); everything is trained",
     "psp-extended": "a pyramid pooling head on the last map of a frozen backbone, of stride 8 or dilated to it",
     "upernet-extended": "UPerNet with a simple feature pyramid (Li et al. 2022); everything is trained",
-    "patch-linear": "batch norm and a linear layer on frozen patch features",
-    "patch-context": "nearest training patches by their frozen features, without training",
+    **{name: probe.title for name, probe in patch_probes().items()},
 }
 assert WHAT.keys() == PROBE_TITLES.keys()
 

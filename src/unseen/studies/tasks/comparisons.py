@@ -12,13 +12,14 @@ from unseen.errors import UserError
 from unseen.images.dataset import Dataset
 from unseen.images.registry import DATASETS, dense_sets, task_sets
 from unseen.papers.comparability import Comparability, PublishedData, ScoredData, compare, published_dataset
+from unseen.papers.dense_settings import PATCH_PROBES, TRAINED
 from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_sentences
 from unseen.runs.data import Domain, RunData
 from unseen.runs.provenance import limit_text
 from unseen.runs.results import Result
 from unseen.studies.tasks.page_data import OTHER, TaskDataset
 
-DENSE = {"patch-linear", "patch-context", "detector-frozen", "detector-finetuned", "psp", "upernet"}
+DENSE = {*PATCH_PROBES, *TRAINED}
 """Probes of data sets with boxes or maps."""
 BY_IMAGE = {"saliency", "inversion", "lpips"}
 """Probes of single images."""

@@ -21,7 +21,6 @@ from unseen.probes.by_name.patch_context import PatchContext
 from unseen.probes.by_name.patch_linear import PatchLinear
 from unseen.probes.job import Job
 from unseen.probes.patches.patch_probe import PatchProbe, PatchSize
-from unseen.probes.patches.protocols import PATCH_CONTEXT, PATCH_LINEAR, ContextProtocol, PatchLinearProtocol
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
@@ -41,9 +40,6 @@ from unseen.studies.tasks.own_record import own_images
 from unseen.studies.tasks.study import TITLE
 
 SPLITS = ("train", "test")
-PROBES = ("patch-linear", "patch-context")
-LINEAR_IMAGES = 2
-"""Training images that the linear probe needs at least, one of them to choose its settings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +49,13 @@ class DenseRequest:
     Attributes:
         datasets: data sets with maps; those with boxes have no patch probe.
         backbones: backbones loaded with `patches`, for all positions.
-        probes: some of `PROBES`.
         patches: number of patches of each training image that are extracted and trained on, the same positions in all.
     """
 
     datasets: Sequence[OpenDataset]
     backbones: Sequence[Backbone]
     settings: Settings
-    probes: Sequence[str] = PROBES
-    linear: PatchLinearProtocol = PATCH_LINEAR
-    context: ContextProtocol = PATCH_CONTEXT
+    probes: Sequence[PatchProbe] = (PatchLinear(), PatchContext())
     patches: int | Literal["all"] = "all"
 
     def __post_init__(self) -> None:
@@ -78,12 +71,8 @@ class DenseRequest:
 
     @cached_property
     def _probes(self) -> list[PatchProbe]:
-        """The requested probes."""
-        known: list[PatchProbe] = [
-            PatchLinear(replace(self.linear, patches=self.patches)),
-            PatchContext(replace(self.context, patches=self.patches)),
-        ]
-        return [probe for probe in known if probe.name in self.probes]
+        """The probes, on these patches."""
+        return [probe.with_patches(self.patches) for probe in self.probes]
 
     @cached_property
     def _by_split(self) -> dict[str, tuple[Sequence[Backbone], Settings]]:
@@ -175,7 +164,7 @@ class DenseRequest:
                 "training patches to the study (patches=)"
             )
         for data in self.datasets:
-            refuse_unscorable(data, training=LINEAR_IMAGES if "patch-linear" in self.probes else 1)
+            refuse_unscorable(data, training=max(probe.least_images for probe in self.probes))
 
     def _setup(self) -> Setup:
         return Setup(

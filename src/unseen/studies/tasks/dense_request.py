@@ -7,9 +7,10 @@ from pathlib import Path
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError, did_you_mean, option
 from unseen.features.settings import Settings
+from unseen.probes.by_name import patch_probes
 from unseen.probes.dense.protocols import DenseProtocol, shortened
 from unseen.studies.study import Request
-from unseen.studies.tasks.dense import PROBES, DenseRequest
+from unseen.studies.tasks.dense import DenseRequest
 from unseen.studies.tasks.dense_opened import AskedDense, open_dense
 from unseen.studies.tasks.dense_training import BY_KIND, DenseTrainingRequest
 from unseen.studies.tasks.finetune_request import training_device
@@ -29,17 +30,18 @@ def dense_probing(
 
     Args:
         names: data sets; by default all that exist.
-        probes: some of `PROBES`; by default all.
+        probes: names of probes of patch features; by default all.
         patches: number of patches of each training image, or "all".
     """
     if patches != "all" and (not str(patches).isdecimal() or int(patches) < 1):
         raise UserError(f"the number of patches per training image must be at least 1, or all, not '{patches}'")
-    wrong = next((name for name in probes if name not in PROBES), None)
+    known = patch_probes()
+    wrong = next((name for name in probes if name not in known), None)
     if wrong is not None:
-        hint = did_you_mean(wrong, PROBES) or f"; choose from {', '.join(PROBES)}"
+        hint = did_you_mean(wrong, known) or f"; choose from {', '.join(known)}"
         raise UserError(f"no patch probe '{wrong}'{hint}")
     opened = open_dense(names, root, MAPS)
-    chosen = [name for name in PROBES if not probes or name in probes]
+    chosen = [probe() for name, probe in known.items() if not probes or name in probes]
     return DenseRequest(opened, backbones, settings, chosen, patches="all" if patches == "all" else int(patches))
 
 
