@@ -19,7 +19,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z]")
 COMMANDS = re.compile(r"\b(?:unseen|ray start|docker run|pip install) [^;,:)]*")
 """A whole command may be named anywhere."""
 ONLY_COMMANDS = {
-    "backbones/registry.py": "an option of pip",
+    "backbones/sources/registry_source.py": "an option of pip",
     "demo/train.py": "a script with options of its own",
     "exchange/record.py": "describes the fields of results files",
     "runs/parts.py": "parses the text of an option",
