@@ -101,6 +101,22 @@ def test_concepts(unseen: Unseen, place: Path) -> None:
     (place / "probe.py").write_text(PROBE.replace("        means =", "        1 / 0\n        means ="))
     code, _, said = unseen(*words[:-1], place / "other", *own)
     assert (code, "probe.py, line 13: ZeroDivisionError" in said) == (1, True)
+    page = (place / "other/report.html").read_text()  # of the logistic regression, which goes on
+    assert "line 13: ZeroDivisionError" in page
+    assert f"{100 * values['logistic', 'top1']:.1f}" in page
+
+
+def test_a_probe_that_fails_once(unseen: Unseen, place: Path) -> None:
+    """The page and the table show the other jobs."""
+    write_features(place / "features", ("train", "test"), ["a", "b", "c"])
+    (place / "probe.py").write_text(PROBE.replace("        means =", "        1 / (1 - seed)\n        means ="))
+    files = [place / f"features/{split}.npz" for split in ("train", "test")]
+    words = ("probe", *files, "--probe", place / "probe.py", "--shots", 5, "--seeds", 3, "--out", place / "run")
+    code, said, notes = unseen(*words)
+    assert (code, "line 13: ZeroDivisionError" in notes, "Report:" in said) == (1, True, True)
+    assert {score.seed for score in read_run(place / "run").scores} == {0, 2}
+    assert "line 13: ZeroDivisionError" in (place / "run/report.html").read_text()
+    assert pd.read_csv(place / "run/scores.csv")["seeds"].tolist() == [2, 2]
 
 
 def test_tasks(unseen: Unseen, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

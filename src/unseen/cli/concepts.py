@@ -24,7 +24,7 @@ from unseen.cli.options import (
     PreprocessingOption,
 )
 from unseen.cli.output import console, note
-from unseen.cli.running import WorkersOption, finish
+from unseen.cli.running import WorkersOption, finish, finish_read, others_shown
 from unseen.cli.watching import CommandWatch, dry_run
 from unseen.errors import UserError
 from unseen.files import check_writable
@@ -256,7 +256,8 @@ def concepts(
         request = request_of_images(asked, chosen, places, loaded, settings, watch, published=check)
     if only_plan:
         return dry_run(request, out, means, share)
-    data = run_study(request, out, means=means, watch=watch, ignore_disk=extraction.ignore_disk, part=share)
+    with others_shown(out, lambda: finish_read(out)):
+        data = run_study(request, out, means=means, watch=watch, ignore_disk=extraction.ignore_disk, part=share)
     return _check(data, asked.domains) if check else finish(out, data, open_=False)
 
 
@@ -265,7 +266,8 @@ def _finetune(request: "FinetuneRequest", out: Path, means: Means, part: "Part",
 
     if only_plan:
         return dry_run(request, out, means, part)
-    data = run_study(request, out, means=means, watch=CommandWatch(means, part), part=part)  # training is of one thread
+    with others_shown(out, lambda: finish_read(out)):
+        data = run_study(request, out, means=means, watch=CommandWatch(means, part), part=part)
     finish(out, data, open_=False)
     return show_relative(data)
 

@@ -7,7 +7,7 @@ import typer
 
 from unseen.cli.options import OwnMetricsOption
 from unseen.cli.output import Json, note, print_json
-from unseen.cli.running import WorkersOption, finish, processes
+from unseen.cli.running import WorkersOption, finish, finish_read, others_shown, processes
 from unseen.cli.watching import CommandWatch
 from unseen.errors import UserError
 from unseen.runs.means import Means
@@ -85,7 +85,8 @@ def probe(
     features = probed_features(backbone, domain, parts, places)
     means = Means(processes(workers))
     prepared = plan_own(features, sides[0].classes, own.probes[0] if own.probes else fitted, settings, seeds, own)
-    done = run_prepared(prepared, out, means=means, watch=CommandWatch(means))
+    with others_shown(out, lambda: finish_read(out, quiet=as_json)):
+        done = run_prepared(prepared, out, means=means, watch=CommandWatch(means))
     if keep:
         keep_probe(prepared.jobs, sides[0], out / RESULTS, keep)
         note(f"Wrote the probe trained on all samples (first seed): {keep}")

@@ -1,13 +1,15 @@
 """What commands that run studies share: processes, and the page at the end."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unseen.cli.output import console, note, print_table
-from unseen.errors import UserError
+from unseen.errors import JobsError, UserError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +54,26 @@ def finish(folder: Path, data: "RunData", open_: bool, *, quiet: bool = False) -
             console().print(f"\nReport: {page}")
     if open_:
         typer.launch(str(page.resolve()))
+
+
+@contextmanager
+def others_shown(folder: Path, show: Callable[[], object]) -> Iterator[None]:
+    """If jobs fail inside, show the run of the others, which names the failures, before they become the error."""
+    from unseen.runs.record import RUN
+
+    try:
+        yield
+    except JobsError:
+        if (folder / RUN).is_file():
+            show()
+        raise
+
+
+def finish_read(folder: Path, *, quiet: bool = False) -> None:
+    """`finish` with the run as it is in the folder."""
+    from unseen.runs.record import read_run
+
+    finish(folder, read_run(folder), open_=False, quiet=quiet)
 
 
 def write_export(page: "Page", folder: Path) -> None:

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.cli.output import console, print_table
-from unseen.cli.running import REPORT
+from unseen.cli.running import REPORT, others_shown
 from unseen.cli.watching import CommandWatch
-from unseen.errors import JobsError
 from unseen.runs.means import Means
 
 if TYPE_CHECKING:
@@ -16,14 +15,11 @@ if TYPE_CHECKING:
 
 
 def carry_out(request: "Request", out: Path, means: Means, part: "Part" = (1, 1), *, ignore_disk: bool = False) -> None:
-    """Run the missing jobs of a study and write its page, which lists failed trainings."""
+    """Run the missing jobs of a study and write its page, which names jobs that failed."""
     from unseen.studies.study import run_study
 
-    try:
+    with others_shown(out, lambda: _write(out)):
         run_study(request, out, means=means, watch=CommandWatch(means, part), ignore_disk=ignore_disk, part=part)
-    except JobsError:
-        _write(out)
-        raise
     _write(out)
 
 

@@ -23,6 +23,7 @@ from unseen.cli.options import (
     WeightsOption,
 )
 from unseen.cli.output import Json, console, note, print_json, print_table
+from unseen.cli.running import others_shown
 from unseen.cli.shifts.results import print_accuracies, write_run_page
 from unseen.cli.watching import CommandWatch
 from unseen.extension.own_code import told_before
@@ -130,7 +131,8 @@ def evaluate(
     if dry_run:
         watch.planned(plan_study(request, out, means=means))
         return
-    data = run_study(request, out, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
+    with others_shown(out, lambda: write_run_page(out)):
+        data = run_study(request, out, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
     print_accuracies(data, [plan.model for plan in request.plans], [column.name for column in request.columns])
     if data.scores:
         write_run_page(out)
