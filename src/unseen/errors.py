@@ -25,19 +25,18 @@ class ImageError(UserError):
 
 
 class JobsError(UserError):
-    """Some jobs failed, and all others are done: exit code 1.
+    """Jobs failed; if others have results, the exit code is 1.
 
     Attributes:
         failures: one sentence per failure.
-        done: number of jobs that did not fail.
+        done: number of jobs with results.
     """
 
     def __init__(self, failures: Sequence[str], done: int) -> None:
         more = len(failures) - 1
-        rest = f"{more} more {'failure' if more == 1 else 'failures'}; " if more else ""
-        super().__init__(
-            f"{failures[0]} ({rest}the other jobs are done, and the same command repeats only the missing ones)"
-        )
+        rest = [f"{more} more {'failure' if more == 1 else 'failures'}"] if more else []
+        rest += ["results are kept, and the same command repeats only the missing jobs"] if done else []
+        super().__init__(failures[0] + (f" ({'; '.join(rest)})" if rest else ""))
         self.failures, self.done = list(failures), done
 
     def __reduce__(self) -> tuple[type["JobsError"], tuple[list[str], int]]:

@@ -117,6 +117,7 @@ def test_a_probe_that_fails_once(unseen: Unseen, place: Path) -> None:
     assert {score.seed for score in read_run(place / "run").scores} == {0, 2}
     assert "line 13: ZeroDivisionError" in (place / "run/report.html").read_text()
     assert pd.read_csv(place / "run/scores.csv")["seeds"].tolist() == [2, 2]
+    assert unseen(*words)[0] == 1  # although all that was left to do fails again
 
 
 def test_tasks(unseen: Unseen, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,7 +161,7 @@ def test_what_fails_does_not_stop_the_others(
     assert answer.code == 1
     said = [line for line in answer.err.splitlines() if line.startswith("unseen:")]
     assert len(said) == 1
-    assert "the other jobs are done" in said[0]
+    assert "results are kept" in said[0]
     assert "b/07.png: not an image" in said[0]
     assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"digits"}
     assert "b/07.png: not an image" in (out / "report.html").read_text()

@@ -158,7 +158,7 @@ def test_a_job_that_fails_is_named_and_the_others_go_on(tmp_path: Path, monkeypa
         ("failed", "Failed: seed 1 is unlucky."),
         ("unfinished", "This run is not finished: 1 of 3 jobs have no result yet."),
     ]
-    with pytest.raises(UserError, match="seed 1 is unlucky"):  # still named, once
+    with pytest.raises(JobsError, match="seed 1 is unlucky"):  # still named, once
         run_study(Constant(3), tmp_path)
     assert [each.code for each in read_run(tmp_path).told] == ["failed", "unfinished"]
     monkeypatch.setattr(Constant, "work", work)

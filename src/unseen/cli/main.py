@@ -110,7 +110,8 @@ def run() -> None:
             code = _tree()(standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
-        _fail(str(error), 0 if isinstance(error, OtherPartsError) else 1 if isinstance(error, JobsError) else 2)
+        partly = isinstance(error, JobsError) and error.done
+        _fail(str(error), 0 if isinstance(error, OtherPartsError) else 1 if partly else 2)
     except UsageError as error:
         message = error.format_message()
         if type(error).__name__ == "NoArgsIsHelpError":  # the message is the help page

@@ -257,7 +257,7 @@ def one_by_one(groups: Iterable[T], compute: Callable[[T], Iterable[J]]) -> Iter
 
 
 def raise_failures(failures: Sequence[Exception], done: int) -> None:
-    """Raise what went wrong, if anything: the only error, or one that names the first of several.
+    """Raise what went wrong, if anything: a defect of the program itself, or one error that names the first of all.
 
     Args:
         done: number of jobs that did not fail.
@@ -265,10 +265,7 @@ def raise_failures(failures: Sequence[Exception], done: int) -> None:
     if not failures:
         return
     first = next((error for error in failures if not isinstance(error, UserError)), failures[0])
-    if not isinstance(first, UserError) or (len(failures) == 1 and not done):
+    if not isinstance(first, UserError):
         raise first
-    if all(isinstance(error, ImageError) for error in failures):
-        raise ImageError(str(JobsError([str(error) for error in failures], done)))
-    if not done:
-        raise UserError(f"{first} ({len(failures) - 1} more failures)")
-    raise JobsError([str(error) for error in failures], done)
+    together = JobsError([str(error) for error in failures], done)
+    raise ImageError(str(together)) if all(isinstance(error, ImageError) for error in failures) else together

@@ -275,7 +275,7 @@ def run_prepared(
                 _record(found, out, told)
             waiting = False
     except JobsError as error:
-        failures = error
+        failures = JobsError(error.failures, error.done + len(jobs) - left)
     if (out / RUN).is_file():
         note_failures(out, failures.failures if failures else ())
     if failures:
