@@ -12,7 +12,7 @@ from unseen.backbones.load import load_backbone
 from unseen.errors import UserError
 from unseen.features.settings import Settings
 from unseen.runs.means import Means
-from unseen.runs.record import RUN, read_run
+from unseen.runs.record import read_run
 from unseen.studies.concepts.chosen import asked_of, choose_levels
 from unseen.studies.concepts.finetune_request import FinetuneRequest, finetune_request
 from unseen.studies.concepts.images import ImagePlaces
@@ -81,11 +81,15 @@ def test_its_trainings_are_jobs_of_the_run(tiny: TinyImageNet, run: Path, two_de
 
 
 def test_a_rate_that_diverges_can_be_followed_by_another(tiny: TinyImageNet, run: Path) -> None:
-    kept = (run / RUN).read_bytes()
+    before = read_run(run)
     with pytest.raises(UserError, match=r"diverged at rate 1e\+30"):
         run_study(request(tiny, run, rate=1e30), run)
-    assert (run / RUN).read_bytes() == kept
-    assert {score.probe for score in run_study(request(tiny, run), run).scores} == {"logistic", "fine-tuned"}
+    kept = read_run(run)
+    assert (kept.protocols, kept.scores) == (before.protocols, before.scores)
+    assert [each.code for each in kept.told if each not in before.told] == ["failed"]
+    done = run_study(request(tiny, run), run)
+    assert {score.probe for score in done.scores} == {"logistic", "fine-tuned"}
+    assert "failed" not in {each.code for each in done.told}
 
 
 @pytest.mark.parametrize(
