@@ -66,7 +66,7 @@ def on_command_line() -> bool:
 
 
 def argument(name: str, *, python: str = "") -> str:
-    """The name of an argument in a sentence: `--ray-address` on the command line, `ray_address` in Python.
+    """The name of an argument in a sentence: `--dry-run` on the command line, `dry_run` in Python.
 
     Args:
         name: as on the command line, without dashes before it.
@@ -91,8 +91,19 @@ def option(name: str, value: object = None, *, python: str = "") -> str:
     return f"{given}={'' if value is None else value if stands_for_a_value else repr(value)}"
 
 
+def setting(key: str, value: object = None) -> str:
+    """A key with its value as the user sets it: `--set backbone.pool=avg` on the command line, `pool='avg'` in Python.
+
+    Args:
+        value: None for any value; a word in capitals stands for a value.
+    """
+    if on_command_line():
+        return f"--set {key}={'…' if value is None else value}"
+    return option(key.rpartition(".")[2], value)
+
+
 def call(command: str, name: str, value: object = None, *, python: str = "") -> str:
-    """A call with an argument: `unseen shifts run --classes a` or `unseen.shifts(…, classes='a')`.
+    """A call with an argument: `unseen run --datasets a` or `unseen.run(…, datasets='a')`.
 
     Args:
         name, value: as for `option`.

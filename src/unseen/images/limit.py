@@ -20,7 +20,16 @@ def limited(opened: OpenDataset, limit: int) -> OpenDataset:
     """
     if limit < 1:
         raise UserError(f"the limit must be at least 1 image per class, not {limit}")
-    manifest, several = opened.manifest, opened.dataset.multi_label
+    several = opened.dataset.multi_label
+    manifest = _limited(opened.manifest, limit, several=several)
+    apart = {split: (source, _limited(of, limit, several=several)) for split, (source, of) in opened.apart.items()}
+    if manifest is opened.manifest and all(of is opened.apart[split][1] for split, (_, of) in apart.items()):
+        return opened
+    return replace(opened, manifest=manifest, apart=apart)
+
+
+def _limited(manifest: Manifest, limit: int, *, several: bool) -> Manifest:
+    """The manifest with at most `limit` images per class and split; the same one if it has no more."""
     rows = list(zip(manifest.entries, manifest.splits, strict=True))
     taken: Counter[tuple[str, str]] = Counter()
     chosen = set[int]()
@@ -31,10 +40,9 @@ def limited(opened: OpenDataset, limit: int) -> OpenDataset:
             chosen.add(number)
             taken.update(classes)
     if len(chosen) == len(rows):
-        return opened
+        return manifest
     kept = [rows[number] for number in sorted(chosen)]
-    part = Manifest([entry for entry, _ in kept], [split for _, split in kept], limit, manifest.contents)
-    return replace(opened, manifest=part)
+    return Manifest([entry for entry, _ in kept], [split for _, split in kept], limit, manifest.contents)
 
 
 def _names(entry: Entry) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from unseen.images.dataset import Dataset, Layout
 from unseen.images.decode import image_size, orientation, whole_pixels
 from unseen.images.dense.labels import LabelReader, Labels, Objects, checked_map, checked_objects
 from unseen.images.dense.turned import STEPS, turned_labels
+from unseen.images.joined import joined_images
 from unseen.images.manifest import Manifest
 from unseen.images.multi_label import class_names, shown_classes
 from unseen.images.rows import ALL, SPLIT_WORDS, Listing, Row
@@ -87,6 +88,20 @@ class OpenDataset:
     def part(self, split: str) -> Images:
         """The source of a split, and the manifest that names its images."""
         return self.apart.get(split, (self.source, self.manifest))
+
+    @cached_property
+    def joined(self) -> Images:
+        """All images in one source with one manifest; ImageNet-1K's training and test images come from two."""
+        if not self.apart:
+            return self.source, self.manifest
+        parts = {"train": self.part("train"), "test": self.part("test")}
+        together = joined_images({split: source for split, (source, _) in parts.items()})
+        splits = [split for split, (source, _) in parts.items() for _ in source.entries]
+        if all(len(manifest) == len(source.entries) for source, manifest in parts.values()):
+            return together, Manifest(together.entries, splits)
+        used = {f"{split}/{entry.id}" for split, (_, manifest) in parts.items() for entry in manifest.entries}
+        rows = [(entry, split) for entry, split in zip(together.entries, splits, strict=True) if entry.id in used]
+        return together, Manifest([entry for entry, _ in rows], [split for _, split in rows], self.manifest.limit)
 
     def numbers(self, split: str) -> list[int]:
         """Indices of the images of a split, in order."""

@@ -5,7 +5,7 @@ those with boxes or maps, in the order of their files; then test sets of the shi
 first, and ID test sets before their shifts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 from unseen.errors import look_up
@@ -51,7 +51,6 @@ def shift_sets() -> dict[str, Dataset]:
     return {each.name: each for each in DATASETS.values() if each.shifted is not None}
 
 
-def get_dataset(name: str, *, dense: bool = False) -> Dataset:
-    """The data set with classes, or with boxes or maps, of that name; an unknown name is a user error."""
-    known: Mapping[str, Dataset] = dense_sets() if dense else task_sets()
-    return look_up(known, name, "data set", " with boxes or maps" if dense else "")
+def get_dataset(name: str) -> Dataset:
+    """The data set of that name; an unknown name is a user error."""
+    return look_up(DATASETS, name, "data set")

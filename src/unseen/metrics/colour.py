@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHANNELS = ("red", "green", "blue")
+COLOURS = tuple(f"colour-{name}" for name in CHANNELS)
+"""Names of the metrics."""
 
 
 def colour_errors(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
-"""A user's own metrics: a function of labels and predictions, with the same metadata as ours.
+"""Metrics of labels and class scores: a function with its metadata, in a Python file that defines `METRIC`.
 
-A Python file defines `METRIC`, an `OwnMetric`; the file is the user's own code, and is executed.
+The file is the user's own code, which is executed, or one of those in `unseen.metrics.by_name`.
 """
 
 import re
@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError
-from unseen.extension.own_code import OwnFile, attribute_of, own_file, own_place, running
+from unseen.errors import UserError, look_up
+from unseen.extension.own_code import OwnFile, attribute_of, is_own_file, own_file, own_place, running
 from unseen.metrics.catalogue import METRICS, Metric
 
 ATTRIBUTE = "METRIC"
@@ -69,7 +69,15 @@ class OwnMetricFile:
 
 
 def own_metric(name: str) -> OwnMetricFile:
-    """The metric in `path/to/file.py`, or under another name, `path/to/file.py:NAME`; the file is executed."""
+    """The metric of a name (`unseen.metrics.by_name`), or in `path/to/file.py`, which is executed.
+
+    A file may have several, under other names than `METRIC`: `path/to/file.py:NAME`.
+    """
+    if not is_own_file(name):
+        from unseen.metrics.by_name import metric_file, score_metrics
+
+        look_up(score_metrics(), name, "metric", " of class scores; your own is a Python file, path/to/metric.py")
+        name = str(metric_file(name))
     place, attribute = own_place(name)
     file, attribute = own_file(Path(place)), attribute or ATTRIBUTE
     metric = attribute_of(file, [attribute], "metric")

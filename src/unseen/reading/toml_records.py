@@ -26,9 +26,18 @@ def read_toml(path: Path, cls: type[Record]) -> Record:
     """
     with reading(path, "TOML"):
         record = tomllib.loads(read_bounded(path, MOST_BYTES).decode("utf-8-sig"))
-    if problems := list(_unknown_keys(record, cls, str(path))):
+    return read_record(record, cls, str(path))
+
+
+def read_record(record: Mapping[str, Any], cls: type[Record], where: str) -> Record:
+    """A table of TOML as a record; errors as in `read_toml`.
+
+    Args:
+        where: the file and the table in it, for errors.
+    """
+    if problems := list(_unknown_keys(record, cls, where)):
         raise UserError("; ".join(problems))
-    return cls(**typed_fields(record, cls, str(path), defaults=True))
+    return cls(**typed_fields(record, cls, where, defaults=True))
 
 
 def beside(file: Path, text: str) -> Path:

@@ -24,6 +24,7 @@ from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
 from unseen.images.captions.files import Batch, Columns, read_captions
 from unseen.images.captions.matcher import CaptionMatcher, ClassNames, tag_texts
+from unseen.images.captions.rule import CaptionRule
 from unseen.orphans import end_with_parent
 
 TEST, REMOVE, COVERAGE, CLASSES = "test.csv", "remove.csv", "coverage.csv", "classes.csv"
@@ -32,28 +33,6 @@ TEST_SET_FILE = "test-set.toml"
 
 Held = tuple[str, str, str]
 """A candidate for the test set: hash, id, text."""
-
-
-@dataclass(frozen=True)
-class CaptionRule:
-    """How captions assign labels, how many images a class needs, and how many are held out.
-
-    The paper uses tags for YFCC and whole texts for LAION, and holds out 50 images of each class with at least 100.
-    """
-
-    tags: bool = False
-    least: int = 100
-    held_out: int = 50
-    seed: int = 0
-
-    @property
-    def kept(self) -> int:
-        """Candidates kept per class: enough to know that there are `least`, and spares for ambiguous images."""
-        return self.least + self.held_out
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.held_out <= self.least:
-            raise UserError(f"cannot hold out {self.held_out} images of classes with at least {self.least}")
 
 
 @dataclass
@@ -112,7 +91,7 @@ class CaptionSet:
         return self.tally.matched[2] / max(1, self.tally.matched[1] + self.tally.matched[2])
 
     def write(self, folder: Path, images: Path | None = None) -> None:
-        """Write the test set so that `unseen shifts run --test-set FOLDER` can read it.
+        """Write the test set so that `unseen run shifts --datasets FOLDER` can read it.
 
         `test.csv`: id, class, caption; `remove.csv`: ids to exclude from training; `coverage.csv`: counts for every
         class; `classes.csv`: the classes of the test set and their names; `test-set.toml`: the description of the test

@@ -1,18 +1,19 @@
 """A user's description of a data set, from a TOML file or from the layout of a folder."""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
-from unseen.errors import UserError, option
+from unseen.errors import UserError
 from unseen.files import is_plain_name
 from unseen.images.dataset import Test, Validation
-from unseen.images.own.own_data import ONE_SPLIT_KEYS, OwnData, SplitTable
+from unseen.images.own.own_data import ONE_SPLIT_KEYS, SPLIT_KEYS, OwnData, SplitTable
 from unseen.images.registry import dense_sets, task_sets
 from unseen.ontology.class_lists import read_class_list
-from unseen.reading.toml_records import beside, read_toml
+from unseen.reading.toml_records import beside, read_record, read_toml
 
 SUFFIX = ".toml"
 FOLDERS = {
@@ -117,26 +118,58 @@ def describe(place: Path) -> Description:
         raise UserError(f"{place}: not a .toml file or a folder; {EXPECTED}")
     else:
         raise UserError(f"{place}: no such file or folder; {EXPECTED}")
+    return _checked(description)
+
+
+def describe_table(name: str, table: Mapping[str, Any], root: Path | None) -> Description:
+    """The description of a data set in a table of a study, with the keys of a data set's own file.
+
+    Args:
+        root: folder below which paths are looked up that do not exist as they are.
+    """
+    place = Path(f"[data.{name}]")
+    return _checked(Description(place, Path("any"), own_table(name, table, root)))
+
+
+def own_table(name: str, table: Mapping[str, Any], root: Path | None) -> OwnData:
+    """A table of a study as the record of a data set; a text for a split is the place of its images.
+
+    Then the keys `label`, `image`, `root` and `split` beside it are for all splits.
+    """
+    where, values = f"[data.{name}]", {"name": name, **{key.replace("-", "_"): each for key, each in table.items()}}
+    texts = [split for split in SPLIT_KEYS if isinstance(values.get(split), str)]
+    if texts:
+        shared = {key: values.pop(key) for key in ("label", "image", "root", "split") if key in values}
+        values |= {split: {"images": values[split], **shared} for split in texts}
+    return located(read_record(values, OwnData, where), root)
+
+
+def located(own: OwnData, root: Path | None) -> OwnData:
+    """The record with places below a folder where they do not exist as they are."""
+
+    def found(text: Any) -> Any:
+        if not isinstance(text, str) or root is None or Path(text).exists() or not (root / text).exists():
+            return text
+        return str(root / text)
+
+    splits = {name: getattr(own, name) for name in SPLIT_KEYS}
+    placed = {
+        name: replace(each, images=found(each.images), root=found(each.root), annotations=found(each.annotations))
+        for name, each in splits.items()
+        if each is not None
+    }
+    return replace(
+        own, images=found(own.images), root=found(own.root), classes=found(own.classes), mapping=found(own.mapping),
+        **placed,
+    )  # fmt: skip
+
+
+def _checked(description: Description) -> Description:
     if key := next(description.table.given(ONE_SPLIT_KEYS), None):
-        raise UserError(
-            f"{place}: the key '{key}' is for test sets ({option('test-set', python='test_sets')}); a data set has "
-            "[train] and [test]"
-        )
+        raise UserError(f"{description.place}: the key '{key}' is for test sets; a data set has [train] and [test]")
     _check_name(description)
     _check_splits(description)
     return description
-
-
-def describe_all(places: Iterable[Path]) -> list[Description]:
-    """Descriptions of several data sets; two with the same name are refused."""
-    by_name: dict[str, Description] = {}
-    for place in places:
-        each = describe(place)
-        if each.table.name in by_name:
-            other = by_name[each.table.name].place
-            raise UserError(f"{each.place} and {other}: two data sets are named '{each.table.name}'; rename one")
-        by_name[each.table.name] = each
-    return list(by_name.values())
 
 
 def refuse_same_names(names: Iterable[str]) -> None:

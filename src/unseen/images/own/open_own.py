@@ -1,6 +1,5 @@
 """Checking and opening a user's own data set, whatever its images are labelled with."""
 
-from unseen.errors import UserError, on_command_line, option
 from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.classes import survey_classes
 from unseen.images.own.contents import Track, untracked
@@ -21,13 +20,6 @@ def survey_own(description: Description, *, seed: int = 0, track: Track = untrac
     return survey_classes(description, seed=seed, track=track)
 
 
-def open_own(description: Description, *, dense: bool = False, seed: int = 0, track: Track = untracked) -> OpenDataset:
-    """A data set with classes, or one with boxes or maps; a faulty one is refused with all its problems."""
-    task = description.table.task
-    if description.dense and not dense:
-        advice = "run unseen tasks --dense" if on_command_line() else "use dense=True"
-        raise UserError(f"{description.place}: its task is {task}, not classification; {advice}")
-    if dense and not description.dense:
-        advice = f"leave out {option('dense', True)}"
-        raise UserError(f"{description.place}: its task is {task}, not a dense task; {advice}")
+def open_own(description: Description, *, seed: int = 0, track: Track = untracked) -> OpenDataset:
+    """A user's data set; a faulty one is refused with all its problems."""
     return survey_own(description, seed=seed, track=track).checked()
