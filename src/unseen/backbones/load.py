@@ -15,7 +15,7 @@ from unseen.backbones.network import Network, Request, Source, Step, call
 from unseen.backbones.patches import PatchSpec, PatchStep, map_step, patch_step
 from unseen.backbones.pooling import Layout, default_pool, layout_at, pool_positions, pooled, probed, whole
 from unseen.backbones.python_source import python_network
-from unseen.errors import UserError, did_you_mean, option
+from unseen.errors import UserError, did_you_mean, setting
 from unseen.extension.own_code import is_own_file
 from unseen.extension.plugins import plugins
 from unseen.extras import install_command
@@ -133,7 +133,7 @@ def load_backbone(
 
 def _refuse_pool(pool: Pool | None) -> None:
     if pool is not None:
-        raise UserError(f"features of patches are not pooled; leave out {option('pool', pool)}")
+        raise UserError(f"features of patches are not pooled; leave out {setting('backbone.pool', pool)}")
 
 
 def with_patches(backbone: Backbone, patches: bool | int) -> Backbone:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import RANDOM, Backbone, Pool
 from unseen.backbones.checkpoint import load_checkpoint
 from unseen.backbones.pooling import PLAIN, Layout
-from unseen.errors import UserError, option
+from unseen.errors import UserError, setting
 from unseen.images.transform import Transform
 
 Step = Callable[[nn.Module, Tensor], Tensor]
@@ -100,7 +100,11 @@ def fill(model: nn.Module, request: Request, tag: str, heads: tuple[str, ...]) -
     if request.checkpoint is None:
         return tag, ()
     report = load_checkpoint(model, request.checkpoint, heads=heads)
-    how = f", normalised by {request.normalise}" if request.normalise else f" ({option('normalize')} changes it)"
+    how = (
+        f", normalised by {request.normalise}"
+        if request.normalise
+        else f" ({setting('backbone.normalize')} changes it)"
+    )
     images = f"a checkpoint does not specify the preprocessing: images are preprocessed as for {tag}{how}"
     return f"sha256:{report.sha256}", (report.sentence(), images)
 

@@ -15,7 +15,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.checkpoint import load_checkpoint, read_checkpoint
 from unseen.backbones.classifier import LinearHead, classifier
 from unseen.backbones.load import load_backbone
-from unseen.errors import UserError, option
+from unseen.errors import UserError, setting
 from unseen.ontology.wordnet import wordnet
 
 
@@ -42,7 +42,8 @@ def own_head(
         known = wordnet().members("imagenet-1k")
         if classes and tuple(classes) != known:
             raise UserError(
-                f"{name}: its outputs are ImageNet-1K's classes; leave out other names for them ({option('outputs')})"
+                f"{name}: its outputs are ImageNet-1K's classes; leave out other names for them "
+                f"({setting('backbone.outputs')})"
             )
         return _packaged(load_backbone(name, weights=weights, size=size, device=device), rest, known)
     if source not in ("timm", "torchvision"):
@@ -54,7 +55,8 @@ def own_head(
         )
     if "@" in rest:
         raise UserError(
-            f"{name}: give the weights of a classifier by themselves, not behind @ ({option('checkpoint', 'FILE')})"
+            f"{name}: give the weights of a classifier by themselves, not behind @ "
+            f"({setting('backbone.checkpoint', 'FILE')})"
         )
     names = tuple(classes) or wordnet().members("imagenet-1k")
     # First without its head: this checks the name and finds transform and weights, with their own errors.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Pool, device_of
-from unseen.errors import UserError, did_you_mean, option
+from unseen.errors import UserError, did_you_mean, setting
 from unseen.images.transform import Transform
 
 CLASS_TOKENS = ("cls_token", "class_token", "class_embedding")
@@ -83,7 +83,8 @@ def pool_positions(output: Tensor, pool: Pool, layout: Layout) -> Tensor:
     if output.ndim == 2:
         if pool != "none":
             raise UserError(
-                f"its output is one vector per image, so {option('pool', pool)} has nothing to pool; leave it out"
+                f"its output is one vector per image, so {setting('backbone.pool', pool)} has nothing to pool; leave "
+                "it out"
             )
         return output
     if output.ndim == 3:
@@ -96,12 +97,16 @@ def pool_positions(output: Tensor, pool: Pool, layout: Layout) -> Tensor:
         raise UserError(f"its output has the shape {_shape(output)}, which is neither a map, tokens nor a vector")
     if pool == "none":
         if tokens.shape[1] > 1:
-            raise UserError(f"its output has {tokens.shape[1]} positions; pool them ({option('pool', 'avg')})")
+            raise UserError(
+                f"its output has {tokens.shape[1]} positions; pool them ({setting('backbone.pool', 'avg')})"
+            )
         return tokens[:, 0]
     if "cls" in pool and not (layout.class_token and prefix):
-        raise UserError(f"its output, {_shape(output)}, has no class token; pool it ({option('pool', 'avg')})")
+        raise UserError(
+            f"its output, {_shape(output)}, has no class token; pool it ({setting('backbone.pool', 'avg')})"
+        )
     if "avg" in pool and tokens.shape[1] == prefix:
-        raise UserError(f"its output has a class token only; take that ({option('pool', 'cls')})")
+        raise UserError(f"its output has a class token only; take that ({setting('backbone.pool', 'cls')})")
     if pool == "cls":
         return tokens[:, 0]
     mean = tokens[:, prefix:].mean(dim=1)
@@ -177,7 +182,9 @@ def last_map(network: nn.Module, images: Tensor) -> Tensor:
         for handle in handles:
             handle.remove()
     if not caught:
-        raise UserError(f"none of its parts gives a map of positions; name a layer inside it ({option('layer')})")
+        raise UserError(
+            f"none of its parts gives a map of positions; name a layer inside it ({setting('backbone.layers')})"
+        )
     return caught[0]
 
 

@@ -66,8 +66,12 @@ class TinyCNN(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Features (n, 256) of images (n, 1, 28, 28) with ink 1 on background 0; each is centred first."""
+        return self.maps(images).mean(dim=(2, 3))
+
+    def maps(self, images: Tensor) -> Tensor:
+        """The last maps (n, 256, 7, 7) of such images, whose mean is their features."""
         maps: Tensor = self.layers(centre(images).contiguous(memory_format=torch.channels_last))
-        return maps.mean(dim=(2, 3))
+        return maps
 
 
 def load(path: Path) -> TinyCNN:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UserError, option
+from unseen.errors import UserError, option, setting
 from unseen.images.decode import decode, plain_jpeg, proportion
 from unseen.images.jpeg_header import JpegHeader
 from unseen.images.resampling import SUPPORTS
@@ -46,7 +46,7 @@ def death_of_a_worker() -> str:
     return (
         "a process that decodes images died, most likely because memory or shared memory ran out (docker run "
         f"--shm-size=8g gives more); do the same again to continue, or with fewer processes ({option('workers')}) or a "
-        f"smaller batch ({option('batch')})"
+        f"smaller batch ({setting('batch')})"
     )
 
 

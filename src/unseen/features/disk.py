@@ -1,5 +1,6 @@
 """How much of an extraction remains, and whether the disk has space for it."""
 
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,9 @@ from unseen.features.unfinished import Unfinished
 from unseen.files import byte_size
 from unseen.images.manifest import Manifest
 from unseen.images.source import ImageSource
+
+IGNORE_DISK = "UNSEEN_IGNORE_DISK"
+"""Environment variable: start even if the disk seems too small."""
 
 
 def remaining_rows(
@@ -57,9 +61,9 @@ def lacking_space(folder: Path, needed: int) -> str:
     )
 
 
-def refuse_full_disk(folder: Path, needed: int, *, ignore: bool) -> None:
-    """Refuse to start an extraction that needs more disk space than is free, unless this check is disabled."""
+def refuse_full_disk(folder: Path, needed: int) -> None:
+    """Refuse to start an extraction that needs more disk space than is free, unless `IGNORE_DISK` is set."""
     lacking = lacking_space(folder, needed)
-    if lacking and not ignore:
-        anyway = option("ignore-disk", True)
-        raise UserError(f"{lacking}; make room, give another folder ({option('out')}), or start anyway ({anyway})")
+    if lacking and not os.environ.get(IGNORE_DISK):
+        another = f"give another folder ({option('out')}), or set {IGNORE_DISK}=1 to start anyway"
+        raise UserError(f"{lacking}; make room, {another}")

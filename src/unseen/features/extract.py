@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.errors import ImageError, UserError, option
+from unseen.errors import ImageError, UserError, setting
 from unseen.features.fingerprint import fingerprint
 from unseen.features.plan import Plan, plan
 from unseen.features.progress import Progress
@@ -83,6 +83,16 @@ def store_name(spec: Spec, split: str, key: str) -> str:
     return f"{_slug(spec.id)}-{_slug(split)}-{key[:12]}"
 
 
+def store_place(
+    source: ImageSource, manifest: Manifest, split: str, spec: Spec, folder: Path, settings: Settings
+) -> Path:
+    """Where the features of a split by a backbone are, or will be, below `folder`."""
+    rows = plan(source, manifest, split, settings.shard_rows)
+    shown = fingerprint(source, rows.numbers)
+    key = decided_key(settings.decides(spec, manifest.content_hash, split, shown))
+    return folder / store_name(spec, split, key)
+
+
 def _versions() -> dict[str, str]:
     """Versions of the libraries that compute features; not in the key, since they only affect rounding."""
     import PIL
@@ -114,5 +124,5 @@ def _refuse_damaged(stores: Iterable[Unfinished]) -> None:
         if damaged is not None:
             raise ImageError(
                 f"{damaged[0]}: {damaged[1]} (an earlier extraction left it out of {store.folder}); "
-                f"if it is repaired, delete that folder, or go on without it ({option('on-error', 'report')})"
+                f"if it is repaired, delete that folder, or go on without it ({setting('on-error', 'skip')})"
             )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unseen.backbones.backbone import Backbone
-from unseen.errors import ImageError, UserError, option
+from unseen.errors import ImageError, UserError, setting
 from unseen.features.batches import Batch, Decoder, Piece, dead_workers_named, decoded, geometry
 from unseen.features.forward import Idle, features, moved, products
 from unseen.features.plan import Plan
@@ -101,7 +101,7 @@ class _Shard:
         advice = (
             "extract it in single precision"
             if wide
-            else f"choose another layer ({option('layer')}), such as one after a norm"
+            else f"choose another layer ({setting('backbone.layers')}), such as one after a norm"
         )
         raise UserError(
             f"{spec.id}: features of {image}{more} reach {float(rows[bad[0]].abs().max()):,.0f}, and 16 bits hold at "
@@ -217,7 +217,7 @@ def _refuse(batch: Batch, source: ImageSource, plan: Plan, settings: Settings) -
         raise ImageError(
             f"{source.entries[int(plan.numbers[place])].id}: {damaged[place]}{more}; "
             "repair the images, or leave out all that are damaged and have them listed "
-            f"({option('on-error', 'report')})"
+            f"({setting('on-error', 'skip')})"
         )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.patches import drawn_positions
-from unseen.errors import UserError, option
+from unseen.errors import UserError, setting
 from unseen.features.features import Features, Rows
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
@@ -85,7 +85,8 @@ def patches_of(features: Features, folder: Path) -> PatchFeatures:
     grid = spec.get("grid") if isinstance(spec, dict) else None
     if not isinstance(spec, dict) or not isinstance(grid, list | tuple) or len(grid) != 2:
         raise UserError(
-            f"{folder}: features of whole images, not of patches; extract them with {option('patches', True)}"
+            f"{folder}: features of whole images, not of patches; extract them with "
+            f"{setting('backbone.patches', 'all')}"
         )
     sides, drawn = (int(grid[0]), int(grid[1])), int(spec.get("drawn", 0))
     if features.X.shape[1] % (drawn or sides[0] * sides[1]):

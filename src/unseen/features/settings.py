@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unseen.backbones.backbone import Spec
 from unseen.device import default_device
-from unseen.errors import UserError, option
+from unseen.errors import UserError, setting
 from unseen.images.decode import OnError
 
 if TYPE_CHECKING:
@@ -130,11 +130,11 @@ def checked_device(settings: Settings) -> "torch.device":
 
         reason = why_not(device)
         if reason:
-            raise UserError(f"{reason}; decode on the CPU ({option('decode', 'cpu')})")
+            raise UserError(f"{reason}; decode on the CPU ({setting('decode', 'cpu')})")
         if has_decoder(device) != (settings.decode == "gpu"):
             raise UserError(
                 "some GPUs of this extraction have a hardware JPEG decoder and others do not, and their pixels differ; "
-                f"use GPUs of the same kind, or decode on the CPU ({option('decode', 'cpu')})"
+                f"use GPUs of the same kind, or decode on the CPU ({setting('decode', 'cpu')})"
             )
     part, parts = settings.part
     if not 1 <= part <= parts:

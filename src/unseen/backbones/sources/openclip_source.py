@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import RANDOM
 from unseen.backbones.network import Network, Request, Source, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
-from unseen.errors import UserError, did_you_mean, option
+from unseen.errors import UserError, did_you_mean, setting
 from unseen.files import read_text
 from unseen.images.transform import Transform
 
@@ -34,7 +34,8 @@ def openclip_network(request: Request) -> Network:
         weights = f"{name}.{tag}{', QuickGELU' if is_quick(name, tag) else ''}"
         advice = (
             "run it once where there is a network and copy the Hugging Face cache (~/.cache/huggingface), give a "
-            f"folder that open_clip saved the model to, or ask for random weights ({option('weights', 'random')})"
+            "folder that open_clip saved the model to, or ask for random weights "
+            f"({setting('backbone.weights', 'random')})"
         )
     with downloading(request.id, advice):
         model = create_model(name, tag, random=request.random, size=request.size)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import Pool
 from unseen.backbones.network import Network, Request, Source, downloading, fill
 from unseen.backbones.pooling import Layout, layout_of
-from unseen.errors import UserError, did_you_mean, option
+from unseen.errors import UserError, did_you_mean, setting
 from unseen.images.transform import Interpolation, Transform
 
 
@@ -81,7 +81,8 @@ def _check_name(request: Request) -> None:
     if not tagged and not request.random and request.checkpoint is None:
         raise UserError(
             f"{request.id}: timm has no pretrained weights for it; give a checkpoint "
-            f"({option('checkpoint', 'FILE')}) or ask for random weights ({option('weights', 'random')})"
+            f"({setting('backbone.checkpoint', 'FILE')}) or ask for random weights "
+            f"({setting('backbone.weights', 'random')})"
         )
 
 
@@ -96,7 +97,7 @@ def _advice(name: str) -> str:
         command = f"run 'hf download {repository}' where there is a network"
     else:
         command = f"fetch {config.url if config else name} where there is a network"
-    file, random = option("checkpoint", "FILE"), option("weights", "random")
+    file, random = setting("backbone.checkpoint", "FILE"), setting("backbone.weights", "random")
     return f"{command} and give the file ({file}), or ask for random weights ({random})"
 
 

@@ -15,7 +15,7 @@ from torch import nn
 from unseen.backbones.backbone import Pool
 from unseen.backbones.network import Network, Request, Source, downloading, fill
 from unseen.backbones.pooling import Layout, last_map, layout_of, whole
-from unseen.errors import UserError, did_you_mean, option
+from unseen.errors import UserError, did_you_mean, setting
 from unseen.images.transform import Transform
 
 CLASSIFIERS = ("fc", "classifier", "heads", "head")
@@ -28,7 +28,7 @@ def torchvision_network(request: Request) -> Network:
     architecture, weights = _find(request)
     pretrained = not request.random and request.checkpoint is None
     folder = Path(torch.hub.get_dir()) / "checkpoints"
-    random = option("weights", "random")
+    random = setting("backbone.weights", "random")
     advice = f"fetch {weights.url} where there is a network and put it into {folder}, or ask for {random}"
     # These two warn unless their original initialisation is requested.
     draw = {"init_weights": True} if architecture in ("googlenet", "inception_v3") and not pretrained else {}
