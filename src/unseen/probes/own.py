@@ -153,11 +153,15 @@ class OwnProbe:
         return self.file.digest
 
 
-def own_probe(name: str) -> OwnProbe:
-    """The probe in `path/to/file.py`, or under another name, `path/to/file.py:Name`; the file is executed."""
+def own_probe(name: str, settings: tuple[tuple[str, Any], ...] | None = None) -> OwnProbe:
+    """The probe in `path/to/file.py`, or under another name, `path/to/file.py:Name`; the file is executed.
+
+    Args:
+        settings: name and value of fields of the probe, instead of their defaults.
+    """
     place, attribute = own_place(name)
     file, attribute = own_file(Path(place)), attribute or ATTRIBUTE
-    at = ProbeAt(str(file.path.resolve()), file.digest, attribute)
+    at = ProbeAt(str(file.path.resolve()), file.digest, attribute, settings)
     declared = getattr(loaded(file), DECLARED, ())
     if isinstance(declared, Metric) or not all(isinstance(each, Metric) for each in declared):
         raise UserError(f"{file.path}: {DECLARED} must be a list of unseen.metrics.catalogue.Metric")

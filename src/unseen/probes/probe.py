@@ -8,7 +8,7 @@ and by every study of features.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from unseen.errors import UserError
 from unseen.features.features import Rows
@@ -16,6 +16,7 @@ from unseen.images.dataset import Target
 from unseen.probes.job import Fit, Held, Job, Pairs, plain_json
 from unseen.probes.protocol import LogisticProtocol, Setting
 from unseen.probes.samples import ClassCounts, SamplesPerClass, Shortage
+from unseen.reading.keys import is_identity
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -162,7 +163,6 @@ class Probe:
         scored: whether it gives class scores (`test_scores`), which a user's own metrics need.
         default_shots: the default of `shots`.
         metrics: the metrics of its scores, as in `unseen.metrics.catalogue`.
-        commands: the commands that run it besides `unseen probe` and `unseen concepts --extended`.
         revision: increased when its code gives other numbers for the same input, so that older results are not reused.
     """
 
@@ -179,7 +179,6 @@ class Probe:
     scored: ClassVar[bool] = False
     default_shots: ClassVar[tuple[int | None, ...]] = (None,)
     metrics: ClassVar[tuple[str, ...]] = ("top1",)
-    commands: ClassVar[tuple[str, ...]] = ()
     revision: ClassVar[int] = 1
 
     @property
@@ -191,6 +190,11 @@ class Probe:
     def resolved(self) -> "Probe":
         """The probe with its protocol as an object, if it is a name."""
         return self
+
+    @property
+    def needed_splits(self) -> tuple[str, ...]:
+        """The splits that a data set must have."""
+        return ("train", "test") if self.split else ()
 
     def with_protocol(self, protocol: Any) -> "Probe":
         """The same probe under another protocol, by name or as an object."""
@@ -204,6 +208,14 @@ class Probe:
             for number in shots
             if self.random or number is not None or seed == seeds[0]
         ]
+
+    def takes_target(self, target: Target) -> bool:
+        """Whether it takes such labels with its settings."""
+        return target in self.targets
+
+    def takes_shots(self, shots: int | None) -> bool:
+        """Whether it can be fitted with that many samples per class, or to all (None), of any data."""
+        return True
 
     def samples(self, data: ProbeData, shots: int | None) -> SamplesPerClass | None:
         """Training samples per class of a fit with that many shots; None if a probe uses none, or for maps."""
@@ -223,7 +235,7 @@ class Probe:
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         """Fit and score every setting, each yielded when it is done, in unspecified order."""
-        raise UserError(f"the probe {self.name} is not for features but for {self.input}: {' or '.join(self.commands)}")
+        raise UserError(f"the probe {self.name} is not for features but for {self.input}")
 
     def test_scores(
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
@@ -269,10 +281,9 @@ class Probe:
         other = OTHER_WORK_ON_GPU if gpu and self.multiplies(gpu=gpu) != "tf32" else 1.0
         return self.flops(size, setting) / rate * other
 
-    @classmethod
-    def in_study(cls, protocol: LogisticProtocol) -> Self:
-        """The probe as studies with a protocol run it."""
-        return cls()
+    def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What a reader must know of its protocol: codes of notices (`unseen.runs.notices`) with their arguments."""
+        yield from ()
 
     def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[Probe]":
         """The probe with everything that the features and the device decide; several if it has several forms."""
@@ -285,7 +296,7 @@ class Probe:
     @property
     def described(self) -> dict[str, Any]:
         """Its settings, as JSON: the part of its jobs' identity that the user chooses."""
-        return {each.name: plain_json(getattr(self, each.name)) for each in fields(self)}
+        return {each.name: plain_json(getattr(self, each.name)) for each in fields(self) if is_identity(each)}
 
     def jobs(
         self, vectors: "Vectors", seeds: Sequence[int], shots: Sequence[int | None] | None = None, *, gpu: bool = False

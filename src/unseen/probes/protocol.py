@@ -1,5 +1,6 @@
 """The protocols of ImageNet-CoG: for its logistic regression, and for the MLPs of its first version."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
@@ -128,6 +129,13 @@ class PrunedProtocol(LogisticProtocol):
     def unpruned(self) -> LogisticProtocol:
         usual = {each.name: getattr(self, each.name) for each in fields(LogisticProtocol)}
         return LogisticProtocol(**usual | {"name": COG_V2.name, "round_size": COG_V2.round_size})
+
+
+def cuts_text(epochs: Sequence[object], survivors: Sequence[object]) -> str:
+    """`12 continue after 10 epochs and 4 after 30`."""
+    first, *others = zip(survivors, epochs, strict=True)
+    rest = "".join(f" and {trials} after {epoch}" for trials, epoch in others)
+    return f"{first[0]} continue after {first[1]} epochs{rest}"
 
 
 COG_V2 = LogisticProtocol()

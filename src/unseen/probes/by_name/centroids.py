@@ -6,7 +6,7 @@ nearest centroid.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from unseen.errors import UserError
 from unseen.probes.by_name.linear import OTHER_WORK, TIMED
@@ -14,6 +14,7 @@ from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
 from unseen.probes.samples import ClassCounts, SamplesPerClass, Shortage
+from unseen.reading.keys import key
 
 WAYS, QUERIES, EPISODES = 5, 15, 600
 READING = 30.0
@@ -25,11 +26,6 @@ class Centroids(Probe):
     """Few-shot classification by the nearest centroid over random episodes; see `unseen.probes.centroids`.
 
     Episodes are drawn from training and test samples together, as in the paper; one seed draws all of them.
-
-    Args:
-        ways: classes per episode.
-        queries: queries per class.
-        normalise: whether to ℓ2-normalise features first.
     """
 
     name: ClassVar[str] = "centroids"
@@ -37,11 +33,13 @@ class Centroids(Probe):
     split: ClassVar[bool] = False
     random: ClassVar[bool] = True
     default_shots: ClassVar[tuple[int | None, ...]] = (5,)
-    commands: ClassVar[tuple[str, ...]] = ("unseen tasks",)
-    ways: int = WAYS
-    queries: int = QUERIES
-    episodes: int = EPISODES
-    normalise: bool = False
+    ways: int = key(WAYS, "classes per episode", least=2)
+    queries: int = key(QUERIES, "queries per class and episode", least=1)
+    episodes: int = key(EPISODES, "number of episodes", least=1)
+    normalise: bool = key(False, "ℓ2-normalise features first")
+    classes: Literal["enough", "every"] = key(
+        "enough", "draw classes that have enough images, or skip shots unless every class has them", identity=False
+    )
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         import torch
@@ -71,6 +69,10 @@ class Centroids(Probe):
             }
             yield Fit(self.name, setting.shots, setting.seed, (("top1", result.accuracy),), details, result.interval)
 
+    def takes_shots(self, shots: int | None) -> bool:
+        """Episodes need a number of shots."""
+        return shots is not None
+
     def samples(self, data: ProbeData, shots: int | None) -> SamplesPerClass | None:
         """Exactly as many as shots: classes that have fewer are not drawn."""
         return None if shots is None else SamplesPerClass.same(shots)
@@ -78,7 +80,8 @@ class Centroids(Probe):
     def total_shortage(self, counts: ClassCounts, shots: int | None) -> Shortage | None:
         """Fewer classes than an episode has have enough samples for shots and queries."""
         numbers = self._numbers(counts, shots or 1)
-        if shots is None or numbers["enough"] >= self.ways:
+        needed = numbers["classes"] if self.classes == "every" else self.ways
+        if shots is None or numbers["enough"] >= max(needed, self.ways):
             return None
         if numbers["classes"] < self.ways:
             advice = f"use data of at least {self.ways} classes"
@@ -91,7 +94,7 @@ class Centroids(Probe):
     def partial_shortage(self, counts: ClassCounts, shots: int | None) -> Shortage | None:
         """Some classes have too few samples, and are not drawn."""
         numbers = self._numbers(counts, shots or 1)
-        some = shots is not None and self.ways <= numbers["enough"] < numbers["classes"]
+        some = shots is not None and self.classes == "enough" and self.ways <= numbers["enough"] < numbers["classes"]
         return Shortage("classes-not-drawn", tuple(numbers.items())) if some else None
 
     def _numbers(self, counts: ClassCounts, shots: int) -> dict[str, int]:

@@ -1,11 +1,32 @@
 """The probe `classifier`: a network's own classifier on a test set; nothing is fitted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Fit, Held, Job
 from unseen.probes.probe import Input, Probe
+from unseen.probes.protocol import Setting
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PROTOCOL = "shi-2023"
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """The predictions of a classifier on a test set, restricted to some classes.
+
+    Attributes:
+        guess, truth: (n,) predicted and true classes.
+        details: the test set, its number of classes, and the damaged images that were left out.
+    """
+
+    guess: "NDArray[np.integer]"
+    truth: "NDArray[np.integer]"
+    details: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -15,9 +36,12 @@ class Classifier(Probe):
     name: ClassVar[str] = "classifier"
     title: ClassVar[str] = "the classifier that a network came with or was given, on other test sets"
     input: ClassVar[Input] = "outputs"
-    commands: ClassVar[tuple[str, ...]] = ("unseen shifts run",)
 
-    def job(self, backbone: str, column: str, reads: Mapping[str, str], settings: Mapping[str, Any]) -> Job:
+    @property
+    def needed_splits(self) -> tuple[str, ...]:
+        return ("test",)
+
+    def column_job(self, backbone: str, column: str, reads: Mapping[str, str], settings: Mapping[str, Any]) -> Job:
         """The job of a model on a column of the table of accuracies: a test set restricted to some classes.
 
         Args:
@@ -28,10 +52,11 @@ class Classifier(Probe):
         """
         return Job(self.name, self.revision, backbone, column, reads, settings, make=Held(self))
 
-    def accuracy(self, right: int, images: int, details: Mapping[str, Any]) -> Fit:
-        """The share of images that are classified correctly."""
-        values = [("top1", right / images)]
-        return Fit(self.name, None, 0, values, {"right": right, "tested": images, **details})
+    def fit(self, outputs: Outputs, settings: Sequence[Setting]) -> Iterator[Fit]:  # type: ignore[override]
+        right, tested = int((outputs.guess == outputs.truth).sum()), len(outputs.truth)
+        for setting in settings:
+            details = {"right": right, "tested": tested, **outputs.details}
+            yield Fit(self.name, None, setting.seed, [("top1", right / tested)], details)
 
 
 PROBE = Classifier

@@ -1,34 +1,143 @@
 """The probe `fine-tuned`: the whole backbone trained on the images of a domain or a data set."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from unseen.errors import UserError, look_up
 from unseen.images.dataset import Target
-from unseen.probes.finetuning.grid import ERICSSON_2021, FinetuneGrid
-from unseen.probes.finetuning.protocol import FinetuneProtocol
+from unseen.probes.finetuning.grid import BATCH, SETTINGS, STEPS, FinetuneGrid, finetune_grid
+from unseen.probes.finetuning.protocol import REFERENCE as REFERENCE_NAME
+from unseen.probes.finetuning.protocol import FinetuneProtocol, reference_protocol
+from unseen.probes.finetuning.trial import TRIAL_REVISION, Trial
+from unseen.probes.job import Fit, Held, Job
 from unseen.probes.probe import Input, Probe
+from unseen.probes.protocol import Setting
+from unseen.reading.keys import key
+
+if TYPE_CHECKING:
+    from unseen.probes.image_cell import ImageCell, ImageInputs
+
+REFERENCE_REVISION = 3
+"""Increased when a training with one setting gives other numbers for the same input; of a grid, `TRIAL_REVISION` is."""
+GRID, REFERENCE = "ericsson-2021", "reference"
 
 
 @dataclass(frozen=True)
 class FineTuned(Probe):
     """A backbone with a new linear layer, trained entirely by SGD; see `unseen.probes.finetuning`.
 
-    Args:
-        protocol: a grid of settings of which the best on validation images is taken, or one setting.
+    With the protocol of Ericsson et al. (2021), each setting of a grid is a job of its own, and the final job needs all
+    of them: it trains the best setting again, on training and validation images, and scores it on test images. As a
+    `reference` for frozen features (ImageNet-CoG, supplementary C.2), one setting is trained on the training images;
+    the paper does not say how it fine-tuned, so these settings are our choice.
     """
 
     name: ClassVar[str] = "fine-tuned"
     title: ClassVar[str] = "the whole backbone trained"
     input: ClassVar[Input] = "images"
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
+    validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
     random: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5", "mean-per-class", "map-11-point", "ece", "scaled-ece")
-    commands: ClassVar[tuple[str, ...]] = ("unseen concepts --finetune", "unseen tasks --finetune")
-    protocol: FinetuneGrid | FinetuneProtocol = ERICSSON_2021
+    protocol: str | FinetuneGrid | FinetuneProtocol = key(
+        GRID, "settings chosen on validation images, or one setting as a reference", choices=(GRID, REFERENCE), hint=str
+    )
+    trials: int = key(SETTINGS, "settings to try, of the grid of 40", least=1, identity=False)
+    steps: int = key(STEPS, "training steps of each setting of the grid", least=1, identity=False)
+    batch: int | None = key(None, f"images per step; unset: {BATCH}, as a reference 256", least=1, identity=False)
+    epochs: int = key(30, "epochs of the reference", least=1, identity=False)
+    rate: float = key(0.01, "initial learning rate of the reference, which follows a cosine", identity=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.protocol, str):
+            look_up(dict.fromkeys((GRID, REFERENCE)), self.protocol, "protocol", " of the probe fine-tuned")
+            if self.protocol == GRID:
+                _ = self.grid  # refuses impossible numbers before any work
 
     @property
     def protocol_name(self) -> str:
+        if isinstance(self.protocol, str):
+            return REFERENCE_NAME if self.is_reference else self.grid.name
         return self.protocol.name
+
+    def takes_target(self, target: Target) -> bool:
+        """A reference takes one class per image, as in ImageNet-CoG."""
+        return target in self.targets and not (self.is_reference and target == "classes")
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is one setting, without validation images."""
+        return isinstance(self.protocol, FinetuneProtocol) or self.protocol == REFERENCE
+
+    @property
+    def needed_splits(self) -> tuple[str, ...]:
+        """The splits that a data set must have."""
+        return ("train", "test") if self.is_reference else ("train", "val", "test")
+
+    @property
+    def short(self) -> str:
+        """A sentence on how the search is shorter than the paper's; empty if it is not, or for a reference."""
+        return "" if self.is_reference else self.grid.short
+
+    @property
+    def grid(self) -> FinetuneGrid:
+        """The settings to try."""
+        if isinstance(self.protocol, FinetuneGrid):
+            return self.protocol
+        return finetune_grid(trials=self.trials, steps=self.steps, batch=self.batch or BATCH)
+
+    def for_images(self, images: int) -> "FineTuned":
+        """With its protocol as an object, for a number of training images."""
+        if isinstance(self.protocol, FinetuneGrid | FinetuneProtocol):
+            return self
+        if self.protocol == GRID:
+            return FineTuned(self.grid)
+        return FineTuned(reference_protocol(images, epochs=self.epochs, batch=self.batch or 256, rate=self.rate))
+
+    def jobs(  # type: ignore[override]
+        self,
+        inputs: "ImageInputs",
+        seeds: Sequence[int],
+        shots: Sequence[int | None] | None = None,
+        *,
+        gpu: bool = False,
+    ) -> Iterator[Job]:
+        """Its jobs on a data set, one for each seed."""
+        backbone, probe = inputs.backbone, self.for_images(inputs.rows["train"])
+        if not self.is_reference and not any(True for _ in backbone.module.parameters()):
+            raise UserError(f"{backbone.spec.id}: has no trainable parameters, so it cannot be fine-tuned")
+        for seed in seeds:
+            made = (backbone.label, inputs.dataset.name, inputs.reads)
+            if isinstance(probe.protocol, FinetuneProtocol):
+                yield Job(
+                    self.name, REFERENCE_REVISION, *made, probe.described, None, seed,
+                    arithmetic=inputs.arithmetic, make=Held(probe),
+                )  # fmt: skip
+                continue
+            metric, how = inputs.dataset.metric, inputs.arithmetic
+            trials = tuple(
+                Job(
+                    Trial.name, TRIAL_REVISION, *made, trial.described, None, seed, metric, how,
+                    make=Held(trial),
+                )
+                for trial in map(Trial, probe.grid.settings)
+            )  # fmt: skip
+            yield Job(
+                self.name, TRIAL_REVISION, *made, probe.described, None, seed, metric, how, needs=trials,
+                make=Held(probe),
+            )  # fmt: skip
+
+    def fit(self, cell: "ImageCell", settings: Sequence[Setting]) -> Iterator[Fit]:  # type: ignore[override]
+        from unseen.probes.finetuning.reference import reference_fit
+        from unseen.probes.finetuning.search import final_fit
+
+        for setting in settings:
+            job, protocol = cell.jobs[setting], self.protocol
+            if isinstance(protocol, FinetuneProtocol):
+                yield reference_fit(cell, job, protocol)
+            else:
+                yield final_fit(cell, job, self.grid)
 
 
 PROBE = FineTuned

@@ -8,23 +8,19 @@ from unseen.errors import UserError
 from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
+from unseen.reading.keys import key
 
 
 @dataclass(frozen=True)
 class Geometry(Probe):
-    """Alignment and uniformity of the test features (Wang & Isola 2020); nothing is trained.
-
-    Args:
-        alpha: exponent of alignment.
-        t: temperature of uniformity.
-    """
+    """Alignment and uniformity of the test features (Wang & Isola 2020); nothing is trained."""
 
     name: ClassVar[str] = "geometry"
     title: ClassVar[str] = "alignment and uniformity of test features (Wang & Isola)"
     extended: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("alignment", "uniformity")
-    alpha: float = 2.0
-    t: float = 2.0
+    alpha: float = key(2.0, "exponent of alignment")
+    t: float = key(2.0, "temperature of uniformity")
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         from unseen.metrics.geometry import alignment, uniformity
@@ -35,6 +31,10 @@ class Geometry(Probe):
         values = (("alignment", alignment(X, y, self.alpha)), ("uniformity", uniformity(X, self.t)))
         for setting in settings:
             yield Fit(self.name, setting.shots, setting.seed, values)
+
+    def takes_shots(self, shots: int | None) -> bool:
+        """It uses only test features, and all of them."""
+        return shots is None
 
     def samples(self, data: ProbeData, shots: int | None) -> None:
         """It is trained on nothing."""

@@ -1,38 +1,101 @@
 """The probe `inversion`: what a backbone's features retain of an image, shown by reconstructing it."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from unseen.images.dataset import Target
-from unseen.probes.inversion.protocol import ERICSSON_2021, InversionProtocol
-from unseen.probes.probe import Input, Probe
+from unseen.errors import UserError
+from unseen.images.transform import Transform
+from unseen.probes.image_cell import Stepping
+from unseen.probes.inversion.protocol import InversionProtocol
+from unseen.probes.single_images import Measured, Pixels, SingleImageProbe
+from unseen.reading.keys import key
 
-COLOURS = ("colour-red", "colour-green", "colour-blue")
-LPIPS = "lpips"
-"""The probe of jobs that measure perceptual distances of reconstructions, by one network each.
-
-They are separate, so that another network needs no new reconstructions.
-"""
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+    from unseen.features.settings import Settings
 
 
 @dataclass(frozen=True)
-class Inversion(Probe):
+class Inversion(SingleImageProbe):
     """Images reconstructed by a deep image prior from the last spatial map, and their errors; see
-    `unseen.probes.inversion`.
+    `unseen.probes.inversion`. Perceptual distances to the originals are jobs of their own (`unseen.probes.perceptual`).
     """
 
     name: ClassVar[str] = "inversion"
     title: ClassVar[str] = "images reconstructed from features, and how near they come (Ericsson et al.)"
-    input: ClassVar[Input] = "images"
-    targets: ClassVar[tuple[Target, ...]] = ("none",)
     random: ClassVar[bool] = True
-    metrics: ClassVar[tuple[str, ...]] = ("lpips-alexnet", "lpips-vgg", "lpips-squeezenet", *COLOURS)
-    commands: ClassVar[tuple[str, ...]] = ("unseen tasks --invert",)
-    protocol: InversionProtocol = ERICSSON_2021
+    patches: ClassVar[bool] = True
+    half: ClassVar[bool] = False
+    metrics: ClassVar[tuple[str, ...]] = (
+        "lpips-alexnet", "lpips-vgg", "lpips-squeezenet", "colour-red", "colour-green", "colour-blue",
+    )  # fmt: skip
+    steps: int | None = key(None, "steps per reconstruction; unset: 3000, as in the paper", least=1, identity=False)
+    sigmoid: bool = key(False, "end the network in a sigmoid instead of clamping its output", identity=False)
+    batch: int | None = key(None, "images per batch; unset: what is fast here", least=1, identity=False)
+    protocol: InversionProtocol | None = None
+
+    @property
+    def used(self) -> InversionProtocol:
+        """The protocol as an object."""
+        return self.protocol or InversionProtocol.of(self.steps, sigmoid=self.sigmoid)
 
     @property
     def protocol_name(self) -> str:
-        return self.protocol.name
+        return self.used.name
+
+    @property
+    def resolved(self) -> "Inversion":
+        return replace(self, protocol=self.used)
+
+    def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        if self.used.steps < InversionProtocol().steps:
+            yield "short-inversion", {"steps": self.used.steps}
+
+    def transform(self, own: Transform) -> Transform:
+        return own
+
+    def check(self, backbone: "Backbone") -> None:
+        from unseen.backbones.patches import PatchSpec
+
+        if not isinstance(backbone.spec, PatchSpec) or backbone.spec.drawn or backbone.spec.positions < 2:
+            raise UserError(
+                f"{backbone.label}: its features are one vector per image; images are reconstructed from a spatial map "
+                "(load_backbone(…, patches=True))"
+            )
+        try:
+            self.used.at_size(backbone.spec.transform.size)
+        except UserError as error:
+            raise UserError(f"{backbone.label}: {error}") from None
+
+    def columns(self, backbone: "Backbone", images: int) -> Mapping[str, str | int | float]:
+        from unseen.backbones.patches import PatchSpec
+
+        spec = backbone.spec
+        assert isinstance(spec, PatchSpec)
+        return {"map": f"{spec.channels} × {spec.grid[0]} × {spec.grid[1]}", "steps": self.used.steps}
+
+    def total_steps(self, backbone: "Backbone", images: int) -> int:
+        return images * self.used.steps
+
+    def image_seconds(self, backbone: "Backbone", images: int, settings: "Settings") -> float:
+        from unseen.probes.inversion.measure import image_seconds
+
+        return images * image_seconds(backbone, self.used, settings, images, self.batch)
+
+    def measure(
+        self,
+        backbone: "Backbone",
+        images: Sequence[Pixels],
+        settings: "Settings",
+        seed: int,
+        scratch: Path,
+        step: Stepping,
+    ) -> Iterator[Measured]:
+        from unseen.probes.inversion.measure import reconstructions
+
+        return reconstructions(backbone, images, self.used, settings, self.batch, seed, scratch, step)
 
 
 PROBE = Inversion

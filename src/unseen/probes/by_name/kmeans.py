@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from unseen.probes.job import Pairs
 from unseen.probes.probe import DrawnProbe, Numbers, ProbeData, Size
 from unseen.probes.protocol import Setting
+from unseen.reading.keys import key
 
 if TYPE_CHECKING:
     from unseen.probes.vectors import Vectors
@@ -25,11 +26,6 @@ class KMeans(DrawnProbe):
     """k-means on ℓ2-normalised training features; test samples are assigned to centres and compared with classes.
 
     As in ImageNet-CoG's first version: as many clusters as classes, and the start of least inertia among several.
-
-    Args:
-        starts: number of starts.
-        clusters: number of clusters; by default one per class.
-        half: whether nearest centres are first searched with 16-bit products; by default on a GPU.
     """
 
     name: ClassVar[str] = "kmeans"
@@ -38,9 +34,9 @@ class KMeans(DrawnProbe):
     once: ClassVar[bool] = True
     extended: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("purity", "ami", "nmi", "ari")
-    starts: int = 3
-    clusters: int | None = None
-    half: bool | None = None
+    starts: int = key(3, "number of starts; the clustering of least inertia is kept", least=1)
+    clusters: int | None = key(None, "number of clusters; unset: one per class", least=1)
+    half: bool | None = key(None, "search nearest centres with 16-bit products first; unset: on a GPU")
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
         from unseen.metrics.clustering import clustering_scores

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from unseen.probes.job import Pairs
 from unseen.probes.probe import DrawnProbe, ProbeData
 from unseen.probes.protocol import Setting
+from unseen.reading.keys import key
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,21 +17,17 @@ if TYPE_CHECKING:
 class KNN(DrawnProbe):
     """k-nearest-neighbour classification by cosine similarity; see `unseen.probes.knn`. No hyper-parameters are
     searched.
-
-    Args:
-        k: number of neighbours that vote, or several numbers, for which one search suffices. If there are fewer
-            training samples, all of them vote.
-        weights: a neighbour of cosine similarity s votes exp(s/temperature) ("exponential"), 1 ("uniform") or 1/(1 − s)
-            ("distance").
     """
 
     name: ClassVar[str] = "knn"
     title: ClassVar[str] = "k nearest neighbours by cosine similarity"
     scored: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
-    k: int | tuple[int, ...] = 20
-    weights: Literal["exponential", "uniform", "distance"] = "exponential"
-    temperature: float = 0.07
+    k: int | tuple[int, ...] = key(20, "number of neighbours that vote, or several numbers", least=1)
+    weights: Literal["exponential", "uniform", "distance"] = key(
+        "exponential", "votes by cosine similarity s: exp(s / temperature), 1, or 1 / (1 − s)"
+    )
+    temperature: float = key(0.07, "temperature of exponential votes")
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
         from unseen.probes.knn import knn

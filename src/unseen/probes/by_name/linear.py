@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from unseen.errors import UserError, look_up
+from unseen.errors import UserError
 from unseen.images.dataset import Target
 from unseen.probes.calibration_values import calibration_details, calibration_scores
 from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData, Size, rows_on
-from unseen.probes.protocol import LogisticProtocol, Setting
+from unseen.probes.protocol import Setting
+from unseen.reading.keys import key
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,10 +46,6 @@ class Linear(Probe):
 
     Features are not normalised; see `unseen.probes.many_shot`. A data set without validation samples of its own has a
     fifth of the training samples drawn for it, by the seed.
-
-    Args:
-        metric: "top1"; "mean-per-class" for mean per-class accuracy; "map-11-point" for images with several classes.
-        protocol: "ericsson-2021", "ericsson-2021-exact", or a `ManyShotProtocol`.
     """
 
     name: ClassVar[str] = "linear"
@@ -58,30 +55,44 @@ class Linear(Probe):
     random: ClassVar[bool] = True
     scored: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point", "ece", "scaled-ece")
-    commands: ClassVar[tuple[str, ...]] = ("unseen tasks",)
     revision: ClassVar[int] = 6
     metric: "Metric" = "top1"
-    protocol: "str | ManyShotProtocol" = "ericsson-2021"
+    protocol: "str | ManyShotProtocol" = key(
+        "ericsson-2021",
+        "our protocol, or the iterations and the temperature of the authors' code",
+        choices=("ericsson-2021", "ericsson-2021-exact"),
+        hint=str,
+    )
+    converge: Literal["chosen", "all"] | None = key(
+        None,
+        "fits run to their optimum: that of the chosen penalty, or all (slow); unset: the protocol's",
+        identity=False,
+    )
 
     @property
     def protocol_name(self) -> str:
-        return _resolved(self.protocol).name
+        return self.search.name
 
     @property
     def resolved(self) -> "Linear":
-        return self.with_protocol(self.protocol)
+        return replace(self, protocol=self.search, converge=None)
+
+    @property
+    def search(self) -> "ManyShotProtocol":
+        """The protocol, with its fits as requested."""
+        from unseen.probes.many_shot import task_protocol
+
+        return task_protocol(self.protocol, self.converge) if isinstance(self.protocol, str) else self.protocol
 
     def with_protocol(self, protocol: Any) -> "Linear":
-        return replace(self, protocol=_resolved(protocol))
+        return replace(self, protocol=protocol).resolved
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         from unseen.probes.many_shot import many_shot
 
         for setting in settings:
             fits = data.checkpoint(setting)
-            result = many_shot(
-                _parts(data, setting), self.metric, _resolved(self.protocol), solved=fits.solved, watch=fits.add
-            )
+            result = many_shot(_parts(data, setting), self.metric, self.search, solved=fits.solved, watch=fits.add)
             values = ((self.metric, result.score), *calibration_scores(result.calibration))
             yield Fit(self.name, setting.shots, setting.seed, values, _details(result))
 
@@ -100,10 +111,14 @@ class Linear(Probe):
             import torch
 
             X, y = torch.cat([X, rows_on(held.X, data.device, copies=8)]), torch.cat([y, held.y.to(y)])
-        return iter([(self.name, refitted_scores(X, y, X_test, kept["penalty"], _resolved(self.protocol)))])
+        return iter([(self.name, refitted_scores(X, y, X_test, kept["penalty"], self.search))])
+
+    def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        if self.search.temperature == "test-folds":
+            yield "temperature-on-test-data", {}
 
     def flops(self, size: Size, setting: Setting) -> float:
-        return _flops(size.rows, size.dimension, size.classes, _resolved(self.protocol))
+        return _flops(size.rows, size.dimension, size.classes, self.search)
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
         """Bytes of the features, the fits in their basis, and the temporary scores."""
@@ -116,10 +131,6 @@ class Linear(Probe):
     def seconds(self, size: Size, setting: Setting, rate: float, *, gpu: bool = False) -> float:
         products = self.flops(size, setting) / rate
         return products + WEIGHT_ON_GPU * size.classes * size.dimension if gpu else products * OTHER_WORK
-
-    @classmethod
-    def in_study(cls, protocol: LogisticProtocol) -> "Linear":
-        return cls(protocol=_resolved(cls.protocol))
 
 
 def refitted_scores(
@@ -172,12 +183,6 @@ def _details(result: "ManyShot") -> dict[str, Any]:
         "refit_converged": result.refit_converged,
         **calibration_details(result.calibration),
     }
-
-
-def _resolved(protocol: "str | ManyShotProtocol") -> "ManyShotProtocol":
-    from unseen.probes.many_shot import PROTOCOLS
-
-    return look_up(PROTOCOLS, protocol, "protocol", " of the probe linear") if isinstance(protocol, str) else protocol
 
 
 PROBE = Linear

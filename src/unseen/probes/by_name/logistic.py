@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData, Size
-from unseen.probes.protocol import LogisticProtocol, Setting, protocol_named
+from unseen.probes.protocol import (
+    COG_V2,
+    PROTOCOLS,
+    LogisticProtocol,
+    PrunedProtocol,
+    Setting,
+    cuts_text,
+    protocol_named,
+)
+from unseen.reading.keys import key
 
 if TYPE_CHECKING:
     import torch
@@ -22,11 +31,6 @@ class Logistic(Probe):
     """A linear classifier trained by SGD, with learning rate and weight decay searched on a part of the training set.
 
     Features are ℓ2-normalised; see `unseen.probes.logistic`.
-
-    Args:
-        protocol: "cog-v2", "cog-v2-pruned" with trials that stop early, "cog-v2-short" for a quick look, or a
-            `LogisticProtocol`.
-        products: dtype of the factors in matrix products, "float32" or "float16"; by default 16 bits on a GPU.
     """
 
     name: ClassVar[str] = "logistic"
@@ -35,18 +39,26 @@ class Logistic(Probe):
     scored: ClassVar[bool] = True
     keeps_hits: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
-    commands: ClassVar[tuple[str, ...]] = ("unseen concepts",)
     revision: ClassVar[int] = 2
-    protocol: str | LogisticProtocol = "cog-v2"
-    products: str | None = None
+    protocol: str | LogisticProtocol = key(
+        "cog-v2", "full, with poor trials stopped early, or short for a quick look", choices=tuple(PROTOCOLS), hint=str
+    )
+    products: str | None = key(None, "number type of products; unset: 16 bits on a GPU", choices=("float32", "float16"))
+    sequential: bool = key(False, "run one trial at a time, as in the paper", identity=False)
 
     @property
     def protocol_name(self) -> str:
-        return resolved(self.protocol).name
+        return self.search.name
 
     @property
     def resolved(self) -> "Logistic":
-        return self.with_protocol(self.protocol)
+        return replace(self, protocol=self.search, sequential=False)
+
+    @property
+    def search(self) -> LogisticProtocol:
+        """The protocol, with its trials in the requested order."""
+        found = resolved(self.protocol)
+        return found.sequential if self.sequential else found
 
     def with_protocol(self, protocol: Any) -> "Logistic":
         return replace(self, protocol=resolved(protocol))
@@ -62,7 +74,7 @@ class Logistic(Probe):
             data.X_test,
             data.y_test,
             settings,
-            protocol=resolved(self.protocol),
+            protocol=self.search,
             device=data.device,
             products=products,
         )
@@ -92,7 +104,7 @@ class Logistic(Probe):
         products = self._products(data.device)
         weights, bias = final_fit(
             data.X_train, data.y_train.long(), data.classes, setting, (kept["rate"], kept["decay"]),
-            protocol=resolved(self.protocol), device=torch.device(data.device), products=products,
+            protocol=self.search, device=torch.device(data.device), products=products,
         )  # fmt: skip
         scores = torch.cat([*linear_scores(data.test_rows(unit=True).to(products), weights, bias)])
         return iter([(self.name, scores)])
@@ -108,7 +120,7 @@ class Logistic(Probe):
         from unseen.probes.sgd.few_samples import WORTH
         from unseen.probes.sgd.schedule import steps_of_epoch
 
-        protocol = resolved(self.protocol)
+        protocol = self.search
         whole = size.rows if setting.shots is None else min(setting.shots * size.classes, size.rows)
         part = whole * (1 - protocol.validation) if setting.shots is None else whole
         wide = whole if whole <= WORTH * size.dimension else size.dimension + 1
@@ -125,7 +137,7 @@ class Logistic(Probe):
         from unseen.probes.sgd.memory import SweepSize
         from unseen.probes.sgd.rows import ALIGNED
 
-        protocol = resolved(self.protocol)
+        protocol = self.search
         wide, trials = size.dimension + 1, protocol.round_size
         if gpu:
             sweep = SweepSize(1, trials, size.classes, size.dimension, protocol.batch, item=2)
@@ -133,13 +145,13 @@ class Logistic(Probe):
         weights, scores = trials * wide * size.classes, protocol.batch * trials * size.classes
         return 4 * (size.rows * wide + 3 * weights + 2 * scores)
 
+    def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """That its search is not the paper's."""
+        yield from search_remarks(self.search)
+
     @property
     def regression(self) -> LogisticProtocol:
-        return resolved(self.protocol)
-
-    @classmethod
-    def in_study(cls, protocol: LogisticProtocol) -> "Logistic":
-        return cls(protocol)
+        return self.search
 
     def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[Logistic]":
         return (replace(self.resolved, products=self.products or usual_products(gpu)),)
@@ -148,6 +160,19 @@ class Logistic(Probe):
 def resolved(protocol: str | LogisticProtocol) -> LogisticProtocol:
     """The protocol with that name, or the protocol itself."""
     return protocol_named(protocol) if isinstance(protocol, str) else protocol
+
+
+def search_remarks(protocol: LogisticProtocol) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What a reader must know of a search that is not the paper's."""
+    if protocol.name == COG_V2.name:
+        return
+    about: dict[str, Any] = {"protocol": protocol.name, "trials": protocol.trials, "epochs": protocol.epochs}
+    if isinstance(protocol, PrunedProtocol) and protocol.cuts:
+        epochs, survivors = zip(*protocol.cuts, strict=True)
+        about |= {"cuts": cuts_text(epochs, survivors), "many": protocol.many_steps, "least": protocol.least_steps}
+        yield "pruned-search", about
+    else:
+        yield "short-search", about | {"starts": protocol.starts}
 
 
 def usual_products(gpu: bool) -> str:

@@ -15,11 +15,13 @@ from unseen.probes.probe import DrawnProbe, Numbers, ProbeData, Size
 from unseen.probes.protocol import (
     COG_V1_MLP,
     COG_V1_MLP_LINEAR,
+    PROTOCOLS,
     LogisticProtocol,
     MlpProtocol,
     Setting,
     protocol_named,
 )
+from unseen.reading.keys import key
 
 if TYPE_CHECKING:
     from unseen.probes.vectors import Vectors
@@ -34,13 +36,6 @@ class MLP(DrawnProbe):
 
     Its learning rate and weight decay are searched as thoroughly as the logistic protocol specifies. With few shots,
     the search uses only the shots, so that each class needs at least two.
-
-    Args:
-        hidden: units of each hidden layer; by default 2048 and 2048.
-        relu: whether ReLU follows each hidden layer; without it, this is a linear classifier with as many weights.
-        protocol: "cog-v2", "cog-v2-short" or a `LogisticProtocol`; or an `MlpProtocol`, which determines everything.
-            Trials of MLPs are never stopped early: "cog-v2-pruned" is "cog-v2" here, and scores are labelled
-            accordingly.
     """
 
     name: ClassVar[str] = "mlp"
@@ -48,9 +43,11 @@ class MLP(DrawnProbe):
     random: ClassVar[bool] = True
     extended: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
-    hidden: tuple[int, ...] | None = None
-    relu: bool = True
-    protocol: str | LogisticProtocol | MlpProtocol = "cog-v2"
+    hidden: tuple[int, ...] | None = key(None, "units of each hidden layer; unset: 2048 and 2048", least=1)
+    relu: bool = key(True, "ReLU after each hidden layer; in a study, both forms are trained")
+    protocol: str | LogisticProtocol | MlpProtocol = key(
+        "cog-v2", "search like that of the logistic regression", choices=tuple(PROTOCOLS), hint=str
+    )
 
     @property
     def protocol_name(self) -> str:
@@ -105,10 +102,6 @@ class MLP(DrawnProbe):
 
     def multiplies(self, *, gpu: bool = False) -> Numbers:
         return "tf32" if gpu else "float32"
-
-    @classmethod
-    def in_study(cls, protocol: LogisticProtocol) -> "MLP":
-        return cls(protocol=protocol)
 
     def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[MLP]":
         """With ReLU, and without activations; its protocol names both the search and the layers."""

@@ -28,7 +28,6 @@ class PatchContext(PatchProbe):
     name: ClassVar[str] = "patch-context"
     title: ClassVar[str] = "in-context prediction: labels of the nearest training patches (Hummingbird)"
     label: ClassVar[str] = "In-context on patches"
-    commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense",)
     revision: ClassVar[int] = 2
     protocol: ContextProtocol = PATCH_CONTEXT
 

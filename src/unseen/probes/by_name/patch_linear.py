@@ -31,7 +31,6 @@ class PatchLinear(PatchProbe):
     label: ClassVar[str] = "Linear on patches"
     least_images: ClassVar[int] = 2
     random: ClassVar[bool] = True
-    commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense",)
     revision: ClassVar[int] = 2
     protocol: PatchLinearProtocol = PATCH_LINEAR
 

@@ -14,7 +14,8 @@ from unseen.features.features import Rows
 from unseen.probes.by_name.logistic import Logistic, resolved, usual_products
 from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData, Size
-from unseen.probes.protocol import LogisticProtocol, Setting
+from unseen.probes.protocol import PROTOCOLS, LogisticProtocol, Setting
+from unseen.reading.keys import key
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,21 +29,20 @@ DIMENSIONS = (32, 64, 128, 256, 512, 1024)
 
 @dataclass(frozen=True)
 class PCA(Probe):
-    """The logistic probe on the first principal components of ℓ2-normalised training features.
-
-    Args:
-        dimensions: numbers of components; by default those of the paper that are below the dimension of the features.
-        protocol: protocol of the logistic probe; `products` likewise.
-    """
+    """The logistic probe on the first principal components of ℓ2-normalised training features."""
 
     name: ClassVar[str] = "pca"
     title: ClassVar[str] = "logistic regression on the first principal components (ImageNet-CoG, first version)"
     random: ClassVar[bool] = True
     extended: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = Logistic.metrics
-    dimensions: int | tuple[int, ...] | None = None
-    protocol: str | LogisticProtocol = "cog-v2"
-    products: str | None = None
+    dimensions: int | tuple[int, ...] | None = key(
+        None, "numbers of components; unset: those of the paper below the dimension of the features", least=1
+    )
+    protocol: str | LogisticProtocol = key(
+        "cog-v2", "protocol of the logistic regression", choices=tuple(PROTOCOLS), hint=str
+    )
+    products: str | None = key(None, "number type of products; unset: 16 bits on a GPU", choices=("float32", "float16"))
 
     @property
     def protocol_name(self) -> str:
@@ -82,10 +82,6 @@ class PCA(Probe):
     @property
     def regression(self) -> LogisticProtocol:
         return resolved(self.protocol)
-
-    @classmethod
-    def in_study(cls, protocol: LogisticProtocol) -> "PCA":
-        return cls(protocol=protocol)
 
     def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[PCA]":
         """One probe for each number of components."""

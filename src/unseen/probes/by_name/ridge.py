@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from unseen.probes.job import Pairs
 from unseen.probes.probe import DrawnProbe, ProbeData, Size
 from unseen.probes.protocol import Setting
+from unseen.reading.keys import key
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,15 +19,14 @@ class Ridge(DrawnProbe):
 
     Among several penalties, the one with the best leave-one-out accuracy on the training set is scored, with ties
     broken by the smallest leave-one-out error.
-
-    Args:
-        penalties: λ of ‖Y − XW‖² + λ‖W‖², one or several.
     """
 
     name: ClassVar[str] = "ridge"
     title: ClassVar[str] = "ridge regression on classes, its penalty chosen by leave-one-out accuracy"
     scored: ClassVar[bool] = True
-    penalties: tuple[float, ...] = tuple(10.0**power for power in range(-4, 7))
+    penalties: tuple[float, ...] = key(
+        tuple(10.0**power for power in range(-4, 7)), "penalties λ of ‖Y − XW‖² + λ‖W‖² to choose from"
+    )
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
         from unseen.probes.ridge import leave_one_out, ridge

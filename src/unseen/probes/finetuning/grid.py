@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import log10
 from typing import Literal
 
-from unseen.errors import UserError, option
+from unseen.errors import UserError
 from unseen.probes.finetuning.protocol import Augment, FinetuneProtocol
 
 STEPS, BATCH = 5000, 64
@@ -69,14 +69,14 @@ class FinetuneGrid:
         )
 
 
-def finetune_grid(*, trials: int = SETTINGS, steps: int = STEPS) -> FinetuneGrid:
+def finetune_grid(*, trials: int = SETTINGS, steps: int = STEPS, batch: int = BATCH) -> FinetuneGrid:
     """The paper's search, or a shorter one under a different name."""
     if not 1 <= trials <= SETTINGS:
         raise UserError(f"the grid of fine-tuning has {SETTINGS} settings: try 1 to {SETTINGS} of them, not {trials}")
     if not 1 <= steps <= STEPS:
         raise UserError(f"the protocol trains for {STEPS} steps: take 1 to {STEPS} of them, not {steps}")
-    whole = (trials, steps) == (SETTINGS, STEPS)
-    return FinetuneGrid("ericsson-2021" if whole else "ericsson-2021-short", trials, steps)
+    whole = (trials, steps, batch) == (SETTINGS, STEPS, BATCH)
+    return FinetuneGrid("ericsson-2021" if whole else "ericsson-2021-short", trials, steps, batch)
 
 
 def log_spaced(least: float, greatest: float, count: int) -> tuple[float, ...]:
@@ -90,8 +90,8 @@ def ranked_trials(validation: Sequence[float | None]) -> list[int]:
     known = [place for place, value in enumerate(validation) if value is not None]
     if not known:
         raise UserError(
-            f"all {len(validation)} trainings diverged, so there is none to choose; try more settings "
-            f"({option('trials')}), or look at the backbone's preprocessing"
+            f"all {len(validation)} trainings diverged, so there is none to choose; try more settings (the key "
+            "trials), or look at the backbone's preprocessing"
         )
     return sorted(known, key=lambda place: (-(validation[place] or 0), place))
 

@@ -1,9 +1,13 @@
 """Fine-tuning protocols."""
 
 from dataclasses import dataclass
-from math import cos, pi
+from math import ceil, cos, pi
 from typing import Literal
 
+from unseen.errors import UserError
+
+REFERENCE = "cog-v2-finetune"
+"""Name of the protocol with one setting, a reference for frozen features."""
 Augment = Literal["crop+flip", "centre", "large-crop"]
 """A random crop, resized and possibly mirrored; the centre crop, as in tests; or a random crop of at least 90% of the
 area, as in open_clip's training.
@@ -51,3 +55,10 @@ class AdamWProtocol(FinetuneProtocol):
     beta2: float = 0.999
     epsilon: float = 1e-8
     clip: float = 0.0
+
+
+def reference_protocol(images: int, *, epochs: int = 30, batch: int = 256, rate: float = 0.01) -> FinetuneProtocol:
+    """SGD with Nesterov momentum and a cosine schedule over some epochs of a data set's training images."""
+    if images < 1 or epochs < 1:
+        raise UserError(f"fine-tuning needs images and at least one epoch, not {images} and {epochs}")
+    return FinetuneProtocol(REFERENCE, ceil(images * epochs / batch), batch, rate, decay=1e-4)

@@ -2,13 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from unseen.images.dataset import Target
 from unseen.images.dense.labels import Kind
 from unseen.probes.job import Fit, Held, Job
 from unseen.probes.probe import Input, Probe
+from unseen.probes.protocol import Setting
 
 if TYPE_CHECKING:
     import torch
@@ -85,6 +87,37 @@ class Demand:
         return self.kept if self.fits(free) else self.read
 
 
+@dataclass(frozen=True)
+class PatchInputs:
+    """The patch features of a backbone on a data set, as a probe is planned with them.
+
+    Attributes:
+        reads: content hashes of the features of "train" and "test", empty if they are still to be extracted, and the
+            SHA-256 of the "labels".
+        size: amount of work of a job.
+        grid: rows and columns of patches.
+    """
+
+    backbone: str
+    dataset: str
+    kind: Kind
+    reads: Mapping[str, str]
+    size: PatchSize
+    grid: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class PatchCell:
+    """What a probe of patches is given.
+
+    Attributes:
+        folder: returns the folder of the pictures of a fit.
+    """
+
+    task: "PatchTask"
+    folder: Callable[[Setting], Path]
+
+
 Sample = tuple[Callable[[], object], float]
 """A piece of work, and how often a job does as much."""
 
@@ -105,7 +138,7 @@ class PatchProbe(Probe, ABC):
     least_images: ClassVar[int] = 1
     input: ClassVar[Input] = "patches"
     targets: ClassVar[tuple[Target, ...]] = ("map", "normals", "depth")
-    metrics: ClassVar[tuple[str, ...]] = ("miou", "pixel-accuracy", "angle-mean", "depth-rmse")
+    metrics: ClassVar[tuple[str, ...]] = (*METRICS["classes"], *METRICS["normals"], *METRICS["depth"])
 
     @property
     @abstractmethod
@@ -133,16 +166,32 @@ class PatchProbe(Probe, ABC):
     def samples_of_work(self, size: PatchSize, device: "torch.device") -> Iterator[Sample]:
         """Small pieces of the work, from which its time is estimated."""
 
-    def job(self, backbone: str, dataset: str, kind: Kind, reads: Mapping[str, str], seed: int = 0) -> Job:
-        """The job on a data set.
+    @property
+    def needed_splits(self) -> tuple[str, ...]:
+        """The splits that a data set must have."""
+        return ("train", "test")
 
-        Args:
-            reads: content hashes of the features of "train" and "test", and the SHA-256 of the labels, "labels".
-        """
-        return Job(
-            self.name, self.revision, backbone, dataset, reads, self.described, None, seed, METRICS[kind][0],
-            make=Held(self),
-        )  # fmt: skip
+    def jobs(  # type: ignore[override]
+        self,
+        inputs: "PatchInputs",
+        seeds: Sequence[int],
+        shots: Sequence[int | None] | None = None,
+        *,
+        gpu: bool = False,
+    ) -> Iterator[Job]:
+        """Its jobs on the patch features of a data set: one for each seed, if seeds change its numbers."""
+        for seed in seeds if self.random else seeds[:1]:
+            yield Job(
+                self.name, self.revision, inputs.backbone, inputs.dataset, inputs.reads, self.described, None, seed,
+                METRICS[inputs.kind][0], make=Held(self),
+            )  # fmt: skip
+
+    def fit(self, cell: PatchCell, settings: Sequence[Setting]) -> Iterator[Fit]:  # type: ignore[override]
+        task = cell.task
+        for setting in settings:
+            fit, predictor = self.predictor(task, setting.seed)
+            pictures = [asdict(each) for each in task.pictures(predictor, cell.folder(setting))]
+            yield replace(fit, details={**fit.details, "classes": list(task.opened.classes), "pictures": pictures})
 
 
 def kind_of_metric(metric: str) -> Kind:

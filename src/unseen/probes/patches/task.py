@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from unseen.features.device_memory import free_bytes
 from unseen.features.patches import PatchFeatures
 from unseen.images.decode import Damaged
 from unseen.images.dense.labels import Map, Objects
+from unseen.images.dense.pictures import KeptPicture, label_picture
 from unseen.images.open_dataset import OpenDataset
 from unseen.probes.patches.codes import ClassCodes, Codes, DepthCodes, normal_codes, patch_histograms
 from unseen.probes.patches.labels import PatchLabels
-from unseen.probes.patches.patch_probe import Demand, PatchSize
+from unseen.probes.patches.patch_probe import Demand, PatchSize, Predictor
 from unseen.probes.patches.rows import PatchRows
-from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, map_prediction
+from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, map_prediction, picture_name
 from unseen.probes.patches.training import TrainingPatches
 
 CODED_NORMALS = 200_000
@@ -46,6 +48,21 @@ class PatchTask:
     damaged: list[Damaged] = field(default_factory=list)
     budget: int | None = None
     half: bool | None = None
+
+    def pictures(self, predictor: Predictor, folder: Path) -> Iterator[KeptPicture]:
+        """Write image, ground truth and prediction of the best and the worst test images, side by side."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for place, row in enumerate(predictor.shown):
+            number = self._numbers[self.test.ids[row]]
+            labels = self.opened.labels(number)
+            assert not isinstance(labels, Objects)
+            shares = predictor.predict(torch.from_numpy(self.test.image(row)).to(self.device))
+            size = (labels.shape[0], labels.shape[1])
+            predicted = map_prediction(shares, self.test.grid, size, predictor.codes)
+            path = folder / picture_name(place, len(predictor.shown))
+            score = image_score(predictor.codes, predicted, labels) or 0.0
+            drawn: Map = predicted.cpu().numpy()
+            yield label_picture(self.opened.dataset.kind, self.opened.pixels(number), labels, drawn, path, score)
 
     def labelled(self, features: PatchFeatures, rows: Iterable[int]) -> Iterator[tuple[int, Map]]:
         """(row of the features, map) of every image with valid labels."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unseen.errors import UserError, option
+from unseen.errors import UserError, setting
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,7 +58,7 @@ class Grid:
         if size < self.mask:
             raise UserError(
                 f"{what} sees images of {size} × {size} pixels, smaller than the mask of {self.mask} × {self.mask}; "
-                f"choose a smaller mask ({option('grid')}) or larger images ({option('size')})"
+                f"choose a smaller mask ({setting('saliency.grid')}) or larger images ({setting('backbone.size')})"
             )
 
 

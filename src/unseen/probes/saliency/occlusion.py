@@ -6,7 +6,7 @@ from math import ceil
 import torch
 from torch import Tensor
 
-from unseen.errors import UserError, option
+from unseen.errors import UserError, setting
 from unseen.probes.saliency.attention import relative_errors
 from unseen.probes.saliency.grid import Grid
 
@@ -61,13 +61,13 @@ def occlusion_errors(
         step(min(first + each, side**2))
     values = torch.cat(errors)[1:total]
     if not values.isfinite().all():
-        raise UserError(f"its features behind a mask are not finite numbers; try {option('precision', 'single')}")
+        raise UserError(f"its features behind a mask are not finite numbers; try {setting('precision', 'single')}")
     return values.reshape(side, side)
 
 
 def _refuse_unusable(features: Tensor) -> None:
     if not features.isfinite().all():
-        single = option("precision", "single")
+        single = setting("precision", "single")
         raise UserError(f"its features are not finite numbers; try {single}, or check its weights")
     if features.numel() < 2 or not features.float().std() > 0:
         raise UserError("its features are the same in all dimensions, so that there is no scale for errors")
