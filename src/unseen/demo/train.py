@@ -29,8 +29,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from unseen.backbones.tiny_cnn import FEATURES, SIDE, TinyCNN, centre
-from unseen.demo.drawings import drawings
 from unseen.device import default_device
+from unseen.images.drawing_levels import drawings
 from unseen.images.drawings import TRAINING_DRAWINGS, seen_concepts
 
 

@@ -27,6 +27,8 @@ from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.concept_generalization import LEVELS
 from unseen.reading.json_records import plain
 from unseen.runs.score import shots_name
+from unseen.studies.differences import differences_from_shipped
+from unseen.studies.toml import study_of
 
 Severity = Literal["error", "warning", "note"]
 LONGEST_NAME = 200
@@ -69,6 +71,11 @@ def errors(file: ResultsFile) -> Iterator[Finding]:
     """The impossible values of a file."""
     if not file.records:
         yield Finding("error", "", "the file has no records")
+    for number, text in enumerate(file.studies, 1):
+        try:
+            study_of(text, f"study {number}", f"study {number}")
+        except UserError as error:
+            yield Finding("error", f"study {number}", str(error).removeprefix(f"study {number}: "))
     known = set[tuple[str, ...]]()
     for record in file.records:
         if record.key in known:
@@ -126,8 +133,18 @@ def _warnings(file: ResultsFile) -> Iterator[Finding]:
         notes += [Finding("note", _where(record), text) for text in _unchecked(record)]
         if beside.refused:
             notes.append(Finding("note", _where(record), beside.refused))
+    for number, text in enumerate(file.studies, 1):
+        notes += _study_notes(f"study {number}", text)
     yield from _together([*unlikely, *_level_order(file.records)])
     yield from _together(notes)
+
+
+def _study_notes(name: str, text: str) -> Iterator[Finding]:
+    """How a study differs from the shipped one that it follows."""
+    study = study_of(text, name, name)
+    for each in differences_from_shipped(study) or ():
+        was = f"{each.first} in {study.based_on}"
+        yield Finding("note", name, f"{each.key} is {each.second}, {was}")
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -37,6 +37,8 @@ from unseen.runs.results import reading_result
 from unseen.runs.score import Score, shots_name
 from unseen.runs.setup import Extraction, Setting
 from unseen.runs.tables import LOGISTIC, bootstrap_interval
+from unseen.studies.study_file import studies_in
+from unseen.studies.toml import read_study, replace_raw
 from unseen.version import __version__
 
 FLAW = "flaw"
@@ -70,9 +72,17 @@ def export_runs(folders: Sequence[Path], out: Path, *, backbones: Iterable[str] 
                 f"{first} and {folder} both have {record.backbone.name} on {record.data.name} under "
                 f"{record.protocol}; export each run into its own file"
             )
-    file = ResultsFile(SCHEMA, VERSION, __version__, [record for _, record in records.values()])
+    studies = [_study_text(path) for folder in folders for path in studies_in(folder)]
+    file = ResultsFile(SCHEMA, VERSION, __version__, [record for _, record in records.values()], studies)
     write_results(file, out)
     return file
+
+
+def _study_text(path: Path) -> str:
+    """A study as TOML, without paths of this machine."""
+    study = read_study(path)
+    files = {Path(place).name: digest for place, digest in study.files.items()}
+    return str(without_places(replace_raw(study, files=files).to_toml()))
 
 
 def write_results(file: ResultsFile, out: Path) -> None:
@@ -85,9 +95,9 @@ def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]
     """One record per backbone, protocol and domain with scores, without paths of this machine.
 
     Args:
-        folder: folder of the run. The shift study stores numbers of images and classes only in its result files.
+        folder: folder of the run. Of test sets of shifts, only the results have the numbers of images and classes.
     """
-    data = _with_counts(data, folder) if folder and data.study == "shifts" else data
+    data = _with_counts(data, folder) if folder and "shifts" in data.axes else data
     grouped: dict[tuple[str, str, str], list[Score]] = {}
     for score in data.scores:
         grouped.setdefault((score.backbone, score.protocol, score.domain), []).append(score)
@@ -98,7 +108,7 @@ def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]
     return [
         _placeless(
             ResultRecord(
-                data.study,
+                domains[domain].axis,
                 protocol,
                 _settings(data, scores, protocol),
                 _backbone(backbones[backbone]),
@@ -113,11 +123,14 @@ def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]
 
 
 def _with_counts(data: RunData, folder: Path) -> RunData:
-    """A run of the shift study with the numbers of images and classes from its result files."""
+    """A run with the numbers of images and classes of test sets of shifts, from its results."""
     from unseen.runs.record import read_results
+    from unseen.runs.scores import results_on
 
-    scored = []
-    for result in read_results(folder):
+    shifts = data.on_axes("shifts")
+    names = {domain.name for domain in shifts.domains}
+    scored = [each for each in data.scored if each.domain not in names]
+    for result in results_on(shifts, read_results(folder)):
         with reading_result(result):
             job, images = result.job, {"test": int(result.details["tested"])}
             classes = int(result.details["classes"])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from unseen.errors import UserError
-from unseen.exchange.record import SCHEMA, VERSION, BackboneFacts, DataFacts, ResultRecord, ResultsFile, Told
+from unseen.exchange.record import SCHEMA, VERSION, BackboneFacts, ResultRecord, ResultsFile, Told
 from unseen.features.about import BackboneAbout
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.papers.comparability import ScoredData
@@ -43,7 +43,7 @@ def read_results_file(path: Path) -> ResultsFile:
 def run_of_records(records: Sequence[ResultRecord], title: str = "Results") -> RunData:
     """Convert the records of one study into a run, from which pages and the leaderboard are made."""
     first = records[0]
-    domains = {record.data.name: _domain(record.data) for record in records}
+    domains = {record.data.name: _domain(record) for record in records}
     backbones = {record.backbone.name: _backbone(record.backbone) for record in records}
     protocols = {
         name: ProtocolUsed(name, OWN_METRIC if name in own_metrics(record) else record.protocol, settings)
@@ -68,7 +68,6 @@ def run_of_records(records: Sequence[ResultRecord], title: str = "Results") -> R
             for record in records
             if record.data.features
         ],
-        study=first.study,
     )
 
 
@@ -109,10 +108,11 @@ def _scores(record: ResultRecord) -> list[Score]:
     return scores
 
 
-def _domain(data: DataFacts) -> Domain:
+def _domain(record: ResultRecord) -> Domain:
+    data = record.data
     return Domain(
         data.name, data.title, data.seen, data.similarity, classes=data.classes or 0, limit=data.limit,
-        licence=data.licence, shifted=data.shifted,
+        licence=data.licence, shifted=data.shifted, axis=record.study,
     )  # fmt: skip
 
 
@@ -141,9 +141,11 @@ def _backbone(facts: BackboneFacts) -> Backbone:
         [_caution(each) for each in facts.cautions],
         facts.imagenet_top1,
         facts.training_data,
-        Extraction(about, facts.precision, fast, facts.exif, facts.decoder) if known and not facts.finetuned else None,
-        about if facts.finetuned else None,
-        facts.classifier,
+        features=Extraction(about, facts.precision, fast, facts.exif, facts.decoder)
+        if known and not facts.finetuned
+        else None,
+        finetuning=about if facts.finetuned else None,
+        classifier=facts.classifier,
     )
 
 

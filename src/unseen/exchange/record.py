@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from unseen.images.transform import Transform
 from unseen.papers.comparability import Draw
-from unseen.runs.data import Study
+from unseen.runs.data import Axis
 from unseen.runs.setup import Setting
 
 SCHEMA: Literal["unseen-results"] = "unseen-results"
@@ -148,7 +148,7 @@ class Made:
 class ResultRecord:
     """The scores of one backbone under one protocol on one domain, data set or test set."""
 
-    study: Study
+    study: Axis
     protocol: Annotated[str, "Name and version; a shortened form has its own name."]
     settings: Annotated[
         Mapping[str, Mapping[str, Setting]],
@@ -174,3 +174,7 @@ class ResultsFile:
     version: Annotated[Literal[1], "Version of this schema."]
     unseen: Annotated[str, "Version of the package that wrote the file."]
     records: Sequence[ResultRecord]
+    studies: Annotated[
+        Sequence[str],
+        "The studies of the runs as TOML, with every setting; of files there are only names and hashes.",
+    ] = ()

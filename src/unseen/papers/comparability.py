@@ -20,6 +20,8 @@ Code = Literal[
 ]  # fmt: skip
 CAVEATS: frozenset[Code] = frozenset({"pruned-search", "similar-images", "own-draw", "unknown-images"})
 """Reasons that are shown beside a comparison. All others rule it out."""
+OTHER_DATA: frozenset[Code] = frozenset({"other-classes", "other-images", "unknown-counts"})
+"""Reasons that are about the data themselves: they are not those of the published numbers."""
 SIMILAR = 0.02
 """Share of images that may be missing or extra, because of damage or another release of the same images."""
 PLAIN = "plain"
@@ -108,6 +110,11 @@ class Comparability:
     @property
     def allowed(self) -> bool:
         return not any(reason.refuses for reason in self.reasons)
+
+    @property
+    def other_data(self) -> bool:
+        """Whether the data are not those of that name."""
+        return any(reason.code in OTHER_DATA for reason in self.reasons)
 
 
 def published_domain(source: str, domain: str) -> PublishedData | None:

@@ -1,22 +1,32 @@
 """`unseen.report` and `unseen report`: the page of any runs."""
 
 import webbrowser
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from unseen.errors import UserError, argument
 from unseen.extras import naming_extras
+from unseen.text.words import joined
 
 if TYPE_CHECKING:
+    from unseen.analyses.paired import PairComparison
+    from unseen.report.axes.page_data import AxesPage
     from unseen.report.core.model import Page
     from unseen.report.shifts.page_data import ShiftPage
-    from unseen.runs.data import RunData, Study
-    from unseen.studies.axes.page_data import AxesPage
-    from unseen.studies.concepts.comparison import PairComparison
-    from unseen.studies.tasks.page_data import TaskPage
+    from unseen.report.tasks.page_data import TaskPage
+    from unseen.runs.data import Axis, RunData
+
+Kind = Literal["concepts", "tasks", "shifts"]
+"""A kind of page."""
+KINDS: "Mapping[Kind, Sequence[Axis]]" = {
+    "concepts": ("concepts", "probe"), "tasks": ("tasks",), "shifts": ("shifts",),
+}  # fmt: skip
+"""Kind of page → what the data sets that it shows measure."""
+REPORT = "report.html"
+"""Name of the page in the folder of a run."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +55,18 @@ def report(
 ) -> Path:
     """Write the page of one or several runs.
 
-    Several runs of one study are compared; runs of different studies share the page across axes.
+    Runs on one axis (concepts, tasks or shifts) are compared; runs on several share the page across axes.
 
     Args:
-        runs: folders of runs, or runs returned by `unseen.concepts`, `tasks` and `shifts`; may be empty with
-            `published` or `shifts`.
+        runs: folders of runs, or runs returned by `unseen.run`; may be empty with `published` or `shifts`.
         out: the HTML file to write.
         compare: names of two backbones to compare on the same test images, with intervals and p-values.
         shots: training images per concept of this comparison: a number, or "all".
         shifts: make the page across axes with the results of `unseen shifts fit`: the folder, or its `models.csv`.
         published: make the page across axes with the published models.
-        axes: make the page across axes even for runs of one study.
-        id, ood: only for runs of shifts, the columns for the fit of effective robustness; by default derived from the
-            test sets and their classes.
+        axes: make the page across axes even for runs on one axis.
+        id, ood: only for runs on test sets of shifts, the columns for the fit of effective robustness; by default
+            derived from the test sets and their classes.
         export: folder to write all tables of the page to, as CSV and LaTeX, and all figures, as SVG and PNG.
         open: open the page in a browser.
 
@@ -73,15 +82,7 @@ def report(
 
     folders = [Path(run) for run in ([runs] if isinstance(runs, str | PathLike) else runs)]
     page = Path(out)
-    if not folders and not published and shifts is None:
-        raise UserError("no runs to report on; give the folder of at least one run")
-    if compare is not None and (published or axes or shifts is not None or not folders):
-        raise UserError(
-            "two backbones are compared within their runs: give the runs, and leave out published, axes and shifts"
-        )
     pair = None if compare is None else _two_names(compare)
-    if compare is None and shots != "all":
-        raise UserError("shots is the number of shots of a comparison; give compare too, or leave it out")
     if page.suffix != ".html":
         raise UserError(f"{page}: a page is a file that ends in .html")
     id_sets, ood_sets = ([names] if isinstance(names, str) else list(names) for names in (id, ood))
@@ -108,59 +109,125 @@ def report_on(
     id_sets: Sequence[str] = (),
     ood_sets: Sequence[str] = (),
 ) -> Reported:
-    """The page of runs: that of their study, or the page across axes.
+    """The page of runs: that of their axis, or the page across axes.
 
     Args:
         shifts: the output of `unseen shifts fit`, for the page across axes.
         published: whether the page across axes includes the models of two papers.
-        axes: whether to make the page across axes also for runs of one study.
+        axes: whether to make the page across axes also for runs on one axis.
         compare: two backbones to compare image by image, shown first.
         shots: number of shots of this comparison; None for all samples.
-        id_sets, ood_sets: for runs of shifts, the columns to fit; by default derived from the test sets.
+        id_sets, ood_sets: for runs on test sets of shifts, the columns to fit; by default derived from the test sets.
     """
-    studies = page_studies(folders)
-    if (id_sets or ood_sets) and studies != {"shifts"}:
-        raise UserError(f"{argument('id')} and {argument('ood')} are only for runs of shifts (unseen shifts run)")
-    if compare is None and (axes or shifts or published or len(studies) > 1):
+    across = published or axes or shifts is not None
+    if not folders and not published and shifts is None:
+        raise UserError(f"no runs to report on; give the folder of at least one run, or {argument('published')}")
+    if compare is not None and (across or not folders):
+        raise UserError(
+            f"two backbones are compared within their runs: give the runs, and leave out {argument('published')}, "
+            f"{argument('axes')} and {argument('shifts')}"
+        )
+    if compare is None and shots is not None:
+        raise UserError(f"{argument('shots')} is only for a comparison; add {argument('compare')}, or leave it out")
+    kinds = page_kinds(folders)
+    if (id_sets or ood_sets) and kinds != ["shifts"]:
+        raise UserError(f"{argument('id')} and {argument('ood')} are only for runs on test sets of shifts")
+    if compare is None and (across or len(kinds) > 1):
+        from unseen.report.axes.across_runs import study_axes
         from unseen.report.axes.page import axes_page
-        from unseen.studies.axes.study import study_axes
 
-        across = study_axes(folders, shifts, published=published)
-        return Reported(axes_page(across), across)
-    if compare is None and studies == {"shifts"}:
-        from unseen.report.shifts.of_runs import page_of_runs as page_of_shift_runs
-        from unseen.report.shifts.page import shift_page
+        shown = study_axes(folders, shifts, published=published)
+        return with_studies(Reported(axes_page(shown), shown), folders)
+    if compare is not None:
+        return with_studies(_concept_page(folders, _pair(folders, compare, shots), kinds[0]), folders)
+    [kind] = kinds
+    found = _shift_page(folders, id_sets, ood_sets) if kind == "shifts" else PAGES[kind](folders)
+    return with_studies(found, folders)
 
-        shown = page_of_shift_runs(folders, id_sets, ood_sets)
-        return Reported(shift_page(shown), shown)
-    from unseen.runs.merge import merge_runs
-    from unseen.runs.record import read_runs
 
-    named = [(folder.resolve().name, data) for folder, data in zip(folders, read_runs(folders), strict=True)]
-    pair = _pair(folders, compare, shots) if compare else None
-    data = merge_runs(named)
-    if data.study == "tasks":
-        from unseen.report.tasks.page import task_page
-        from unseen.studies.tasks.results import page_of_runs
+def with_studies(found: Reported, folders: Sequence[Path]) -> Reported:
+    """A page with the section about the studies of its runs, before the last section."""
+    from unseen.report.core.study import study_section
 
-        tasks = page_of_runs(folders, named)
-        return Reported(task_page(tasks), tasks)
+    section = study_section(folders)
+    if section is None:
+        return found
+    *first, last = found.page.sections
+    return replace(found, page=replace(found.page, sections=[*first, section, last]))
+
+
+def page_kinds(folders: Sequence[Path]) -> list[Kind]:
+    """The kinds of pages that show some runs, by what their data sets measure."""
+    from unseen.report.axes.sources import refuse_fit
+    from unseen.runs.record import read_record
+
+    for folder in folders:
+        refuse_fit(folder)
+    found = {axis for folder in folders for axis in read_record(folder)[0].axes}
+    return [kind for kind, axes in KINDS.items() if found & {*axes}]
+
+
+def write_run_pages(folder: Path) -> dict[Path, Reported]:
+    """Write the pages of a run into its folder: one, or one for each axis that its data sets have scores on.
+
+    Returns:
+        Path → page, with its data. The first is `report.html`, the others are named after their axis.
+    """
+    from unseen.report.core.render import write_page
+    from unseen.runs.record import read_run
+
+    data = read_run(folder)
+    kinds = [kind for kind, axes in KINDS.items() if data.on_axes(*axes).scores and {*axes} & {*data.axes}]
+    pages = {
+        folder / (REPORT if place == 0 else f"report-{kind}.html"): with_studies(PAGES[kind]([folder]), [folder])
+        for place, kind in enumerate(kinds)
+    }
+    for path, found in pages.items():
+        others = [other.name for other in pages if other != path]
+        more = [f"Other pages of this run: {joined(others)}."] if others else []
+        write_page(replace(found.page, notices=[*more, *found.page.notices]), path)
+    return pages
+
+
+def _concept_page(folders: Sequence[Path], pair: "PairComparison | None" = None, kind: Kind = "concepts") -> Reported:
+    """The page of accuracies by domain, the only one that shows two backbones compared with each other."""
+    from unseen.analyses.paired import compare_with_baseline
     from unseen.report.concepts.page import concept_page
-    from unseen.studies.concepts.comparison import compare_with_baseline
+    from unseen.runs.merge import merge_runs
 
+    data = merge_runs(_named_runs(folders, kind))
     pairs = [*filter(None, [pair]), *compare_with_baseline(folders, data, pair)]
     return Reported(concept_page(data, pairs), data, pair)
 
 
-def page_studies(folders: Sequence[Path]) -> "set[Study]":
-    """The studies of some runs; runs of `unseen probe` use the page of concepts."""
-    from unseen.runs.record import read_record
-    from unseen.studies.axes.sources import refuse_fit
+def _task_page(folders: Sequence[Path]) -> Reported:
+    from unseen.report.tasks.page import task_page
+    from unseen.report.tasks.results import page_of_run, page_of_runs
 
-    for folder in folders:
-        refuse_fit(folder)
-    studies = (read_record(folder)[0].study for folder in folders)
-    return {"concepts" if study == "probe" else study for study in studies}
+    one = len(folders) == 1
+    tasks = page_of_run(folders[0]) if one else page_of_runs(folders, _named_runs(folders, "tasks"))
+    return Reported(task_page(tasks), tasks)
+
+
+def _shift_page(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets: Sequence[str] = ()) -> Reported:
+    from unseen.report.shifts.of_runs import page_of_runs
+    from unseen.report.shifts.page import shift_page
+
+    shown = page_of_runs(folders, id_sets, ood_sets)
+    return Reported(shift_page(shown), shown)
+
+
+PAGES: "Mapping[Kind, Callable[[Sequence[Path]], Reported]]" = {
+    "concepts": _concept_page, "tasks": _task_page, "shifts": _shift_page,
+}  # fmt: skip
+
+
+def _named_runs(folders: Sequence[Path], kind: Kind) -> "list[tuple[str, RunData]]":
+    """The runs by name, with only the data sets that this kind of page shows."""
+    from unseen.runs.record import read_runs
+
+    runs = zip(folders, read_runs(folders), strict=True)
+    return [(folder.resolve().name, data.on_axes(*KINDS[kind])) for folder, data in runs]
 
 
 def _two_names(compare: object) -> tuple[str, str]:
@@ -172,6 +239,6 @@ def _two_names(compare: object) -> tuple[str, str]:
 
 
 def _pair(folders: Sequence[Path], names: tuple[str, str], shots: int | None) -> "PairComparison":
-    from unseen.studies.concepts.comparison import PairComparison, compare_backbones
+    from unseen.analyses.paired import PairComparison, compare_backbones
 
     return PairComparison(*names, shots, tuple(compare_backbones(folders, *names, shots=shots)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from unseen.errors import UserError
 from unseen.papers.comparability import Code, Comparability, Reason
 from unseen.runs.cautions import Caution
 from unseen.runs.data import RunData
@@ -85,6 +86,8 @@ def _clauses(verdicts: Verdicts, titles: Mapping[str, str], *, allowed: bool) ->
 
 def _clause(reason: Reason, titles: Sequence[str]) -> str:
     if reason.code in ("other-protocol", "pruned-search"):
+        if not reason.found:
+            return f"no probe follows the protocol {reason.expected}"
         how = ": unpromising trials were stopped early" if reason.code == "pruned-search" else ""
         return f"the protocol is {reason.found}, not {reason.expected}{how}"
     if reason.code == "unknown-settings":
@@ -113,3 +116,14 @@ def refusal(verdict: Comparability, title: str) -> str:
 def listed(names: Sequence[str]) -> str:
     """`a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
+
+
+def refuse_other_data(place: object, data: RunData) -> None:
+    """Refuse a run whose scores are not comparable with published ones, with the first reason."""
+    titles = {domain.name: domain.title for domain in data.domains}
+    for (backbone, domain), verdict in data.comparisons.items():
+        if not verdict.allowed:
+            raise UserError(
+                f"{place}: scores of {backbone} are not comparable with the published ones: "
+                f"{refusal(verdict, titles[domain])}"
+            )

@@ -1,7 +1,7 @@
 """The contents of a run, from which its report is made."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
 
 METRIC_FACTS = ("higher_is_better", "lower", "upper", "unit")
-Study = Literal["concepts", "tasks", "shifts", "probe"]
-"""The study of a run, which determines its page and the runs that it can share a page with."""
+Axis = Literal["concepts", "tasks", "shifts", "probe"]
+"""What a data set measures: unseen concepts, unseen tasks, distribution shifts, or a user's own features. It determines
+the page of a run, and the runs that it can share a page with.
+"""
 
 
 def known_metrics(own_code: Sequence[ProtocolUsed]) -> dict[str, Metric]:
@@ -50,6 +52,7 @@ class Domain:
         limit: largest number of images per class and split, if only a part was used for a quick look.
         licence: licence of the data set; empty if unknown.
         shifted: for a column of the shift study, whether its test set is out of distribution; None if unknown.
+        axis: what it measures.
         origin: the run that it comes from, if several runs were merged.
     """
 
@@ -63,6 +66,7 @@ class Domain:
     limit: int | None = None
     licence: str = ""
     shifted: bool | None = None
+    axis: Axis = "concepts"
     origin: "Origin | None" = None
 
 
@@ -91,7 +95,8 @@ class Backbone:
         imagenet_top1: top-1 accuracy on ImageNet as stated by the user, between 0 and 1; None if not stated.
         training_data: training data beside ImageNet-1K: names of data sets, or codes of
             `unseen.backbones.training_data`; None if unknown.
-        features: everything that determines its features; None if unknown.
+        features: everything that determines its features of whole images; None if unknown.
+        patches: the same for its features of patches.
         finetuning: everything about the backbone that determines its fine-tuning; None if it was not fine-tuned.
         classifier: for a model that classifies by itself, hash of everything that determines its outputs.
     """
@@ -103,6 +108,7 @@ class Backbone:
     imagenet_top1: float | None = None
     training_data: Sequence[str] | None = None
     features: Extraction | None = None
+    patches: Extraction | None = None
     finetuning: BackboneAbout | None = None
     classifier: str | None = None
 
@@ -173,7 +179,6 @@ class RunData:
     """The contents of a run.
 
     Attributes:
-        study: the study of the run.
         told: notices for the reader, for instance that the run follows a shortened protocol.
         baseline: the backbone that differences are taken from by default.
         steps: how the levels were built; empty if unknown.
@@ -211,7 +216,6 @@ class RunData:
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
     flaws: Sequence[Flaw] = ()
-    study: Study = "concepts"
     parts: "Sequence[tuple[str, RunData]]" = ()
 
     @property
@@ -223,9 +227,45 @@ class RunData:
             splits=self.splits,
             images=self.images,
             extractions={each.name: each.features for each in self.backbones if each.features},
+            patches={each.name: each.patches for each in self.backbones if each.patches},
             finetunings={each.name: each.finetuning for each in self.backbones if each.finetuning},
             features=self.features,
             limits={domain.name: domain.limit for domain in self.domains},
+        )
+
+    @property
+    def axes(self) -> list[Axis]:
+        """What its data sets measure, each once."""
+        return [*dict.fromkeys(domain.axis for domain in self.domains)]
+
+    def on_axes(self, *axes: Axis) -> "RunData":
+        """The run with only those data sets that measure one of these."""
+        if {*self.axes} <= {*axes}:
+            return self
+        domains = [each for each in self.domains if each.axis in axes]
+        names, others = {each.name for each in domains}, {each.name for each in self.domains if each.axis not in axes}
+        scores = [each for each in self.scores if each.domain in names]
+        scored = [each for each in self.scored if each.domain in names]
+        used = {each.backbone for each in scores} | {each.backbone for each in scored}
+        backbones = [each for each in self.backbones if each.name in used] or self.backbones
+        concepts = "concepts" in axes
+        return replace(
+            self,
+            domains=domains,
+            backbones=backbones,
+            baseline=self.baseline if self.baseline in {each.name for each in backbones} else backbones[0].name,
+            scores=scores,
+            scored=scored,
+            concept_accuracy=[each for each in self.concept_accuracy if each.domain in names],
+            concept_hits=[each for each in self.concept_hits if each.domain in names],
+            told=[each for each in self.told if each.domain not in others],
+            images=[each for each in self.images if each.domain in names],
+            features=[each for each in self.features if each.domain in names],
+            flaws=[each for each in self.flaws if each.domain not in others],
+            levels=self.levels if concepts else None,
+            splits=self.splits if concepts else None,
+            published=self.published if concepts else "",
+            parts=[(name, part.on_axes(*axes)) for name, part in self.parts],
         )
 
     @property

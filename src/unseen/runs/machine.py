@@ -16,44 +16,50 @@ def chosen_means(
     *,
     devices: str | Sequence[str | int] | None = None,
     executor: str | None = None,
-    ray_address: str | None = None,
     every_gpu: bool = False,
 ) -> Means:
     """The hardware to run jobs on.
 
     Args:
-        workers: number of processes if jobs run on the CPU of this machine; 0 counts as 1.
+        workers: number of processes if jobs run on the CPU of this machine; with 0, there is one job at a time, and its
+            process decodes images too.
         devices: "all" visible GPUs, or some of them such as "0,1,3"; "cpu,cpu" for two processes without a GPU.
-        executor: name of an executor.
-        ray_address: address of a cluster, for the executor "ray".
+        executor: name of an executor; "ray:ADDRESS" for a cluster at an address.
         every_gpu: use all GPUs if `devices` is not given.
     """
-    workers = max(workers, 1)
-    if executor is not None:
-        check_executor(executor)
-    if ray_address is not None and executor != RAY:
-        address = argument("ray-address")
-        raise UserError(f"{address} needs {option('executor', RAY)}; add it, or leave out {address}")
+    decoders, workers = (0, 1) if workers == 0 else (None, workers)
+    executor, address = _executor(executor)
     if devices is not None and executor not in {None, "devices"}:
         raise UserError(
             f"{argument('devices')} selects GPUs of this machine, but {option('executor', executor)} chooses its own; "
             "leave out one of them"
         )
     if executor == RAY:
-        return Means(workers, executor=RAY, ray_address=ray_address or "")
+        return Means(workers, executor=RAY, ray_address=address, decoders=decoders)
     if devices is None and every_gpu and executor is None:
         found = visible_gpus()
         chosen = found if len(found) > 1 else ()
     else:
         chosen = () if devices is None else parse_devices(devices)
     count = len(chosen) if chosen and chosen[0] == "cpu" else workers
-    return Means(count, devices=chosen, executor=executor or "")
+    return Means(count, devices=chosen, executor=executor or "", decoders=decoders)
+
+
+def _executor(word: str | None) -> tuple[str | None, str]:
+    """The name of an executor, and the address of a cluster if one is given."""
+    if word is None:
+        return None, ""
+    name, colon, address = word.partition(":")
+    if colon and (name != RAY or not address):
+        raise UserError(f"{option('executor', word)}: only {RAY} has an address: {RAY}:ADDRESS")
+    check_executor(name)
+    return name, address
 
 
 def decoders_each(means: Means) -> int:
     """Number of processes that decode images per job; a worker without a GPU decodes by itself."""
     if not means.spread:
-        return means.workers
+        return means.decoding
     return max(means.workers // means.places, 1) if on_gpu() else 0
 
 

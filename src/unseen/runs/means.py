@@ -14,6 +14,7 @@ class Means:
         devices: the device of each process, such as `("cuda:0", "cuda:1")`; empty for one GPU or the CPU.
         executor: name of an executor (`unseen.runs.executors`); empty to choose it from the other attributes.
         ray_address: address of the Ray cluster; empty for the running one, or else a local one.
+        decoders: number of processes that decode images, 0 for the process of the command; None for `workers`.
     """
 
     workers: int = 1
@@ -22,6 +23,12 @@ class Means:
     devices: tuple[str, ...] = ()
     executor: str = ""
     ray_address: str = ""
+    decoders: int | None = None
+
+    @property
+    def decoding(self) -> int:
+        """Number of processes that decode images."""
+        return self.workers if self.decoders is None else self.decoders
 
     @property
     def spread(self) -> bool:

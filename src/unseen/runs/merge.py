@@ -164,10 +164,10 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
 
 def _refuse_other_studies(runs: Sequence[tuple[str, RunData]]) -> None:
     """Refuse runs of different studies, which have different pages."""
-    by_study = {data.study: name for name, data in runs}
-    if "tasks" in by_study and len(by_study) > 1:
-        each = " and ".join(f"{name} is a run of unseen {study}" for study, name in by_study.items())
-        raise UserError(f"{each}: this page shows one study; use unseen report with all of them for a page across axes")
+    by_axis = {axis: name for name, data in runs for axis in data.axes}
+    if "tasks" in by_axis and len(by_axis) > 1:
+        each = " and ".join(f"{name} measures {axis}" for axis, name in by_axis.items())
+        raise UserError(f"{each}: this page shows one axis; use unseen report with all of them for a page across axes")
 
 
 def _refuse_other_protocols(scores: Sequence[Score]) -> None:

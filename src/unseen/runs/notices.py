@@ -74,6 +74,11 @@ SENTENCES = {
         "{shots}-shot episodes{on} are drawn from {enough} of {classes} classes: the others have fewer than {needed} "
         "samples."
     ),
+    "drawings": "The scores are about drawings: do not compare them with those of ImageNet-CoG.",
+    "drawn-imagenet": (
+        "The seen concepts are in ImageNet-1K, and a backbone trained on it knows them from photographs. For other "
+        "backbones, the levels say little."
+    ),
     "blurred-faces": (
         "ImageNet-1K is the release with blurred faces: its scores differ from those on the release that published "
         "models were scored on (they lost 0.9 points on average in the paper's appendix E)."
@@ -138,13 +143,6 @@ class Notice:
 def notice(code: str, domain: str = "", **arguments: Argument) -> Notice:
     """A notice with its arguments by name."""
     return Notice(code, tuple(sorted(arguments.items())), domain)
-
-
-def cuts_text(epochs: Sequence[object], survivors: Sequence[object]) -> str:
-    """`12 continue after 10 epochs and 4 after 30`."""
-    first, *others = zip(survivors, epochs, strict=True)
-    rest = "".join(f" and {trials} after {epoch}" for trials, epoch in others)
-    return f"{first[0]} continue after {first[1]} epochs{rest}"
 
 
 def told(text: str) -> Notice:

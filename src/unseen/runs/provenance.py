@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from unseen.features.about import BackboneAbout
 from unseen.images.releases import RELEASES
 from unseen.images.transform import NORMALISATIONS, Transform
+from unseen.probes.protocol import cuts_text
 from unseen.runs.data import RunData, Written
-from unseen.runs.notices import cuts_text
 from unseen.runs.setup import SHORT, Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, Setting, SplitsUsed
 
 
@@ -36,7 +36,7 @@ def _decided(data: RunData) -> Iterator[tuple[str, str]]:
         own = (features for features in data.features if features.backbone == name)
         yield f"features by {name}", "; ".join(f"{features.domain}: {_features(features)}" for features in own)
     for domain in data.domains:
-        if data.study == "tasks":
+        if domain.axis == "tasks":
             yield f"images used of {domain.name}", limit_text(domain.limit)
         if domain.licence:
             yield f"licence of {domain.name}", domain.licence
@@ -46,7 +46,7 @@ def _backbones(data: RunData) -> Iterator[tuple[str, str]]:
     for backbone in data.backbones:
         if backbone.features and (text := extraction_text(backbone.features)):
             yield f"backbone {backbone.name}", text
-        elif data.study == "shifts" and backbone.description:
+        elif backbone.classifier and backbone.description:
             yield f"model {backbone.name}", backbone.description
         if backbone.finetuning:
             yield f"fine-tuning of {backbone.name}", _backbone_text(backbone.finetuning)

@@ -11,6 +11,11 @@ DRAW = re.compile(rf"{RANDOM}(?P<number>[0-9]+)")
 SEEDS_A_DRAW = 1000
 
 
+def reported_as(dataset: str) -> str:
+    """The domain under which a data set of a job is reported."""
+    return RANDOM if DRAW.fullmatch(dataset) else dataset
+
+
 def pooled_draws(scores: Iterable[Score]) -> Iterator[Score]:
     """Scores in which the random sets are repetitions of one domain, `random`, whose mean is reported.
 

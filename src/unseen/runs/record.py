@@ -10,12 +10,11 @@ docs/run-folder.md explains it for readers of the file:
 | key | meaning |
 | --- | --- |
 | format | the version of this schema, `FORMAT` |
-| study | `concepts`, `tasks`, `shifts` or `probe` |
 | keys | the content keys of its jobs, which are the names of their results |
 | title, baseline | heading of the page, and the backbone that differences are taken from by default |
 | protocols | per probe: name of its protocol, and all its settings |
 | backbones | name, category, description, cautions, accuracy on ImageNet, training data, features, fine-tuning |
-| domains | name, title, whether it is seen or shifted, similarity, concepts, examples, classes, limit, licence |
+| domains | name, title, what it measures, whether seen or shifted, similarity, concepts, classes, limit, licence |
 | features | per backbone and domain: split → key of the features, or their hash |
 | levels | name and content hash |
 | splits | seed and numbers of images, or file and hash |
@@ -33,19 +32,22 @@ A part that is added to a run (`extend_run`) is refused if it differs in a field
 (`unseen.runs.setup`). Runs of earlier formats are refused; their extracted features can be used.
 """
 
+import json
 import sys
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import inf
 from pathlib import Path
 from shlex import join
+from typing import Any
 
 from unseen.device import device_name
 from unseen.errors import UserError, option
 from unseen.files import atomic_write
 from unseen.ontology.levels import Levels
+from unseen.probes.job import Job
 from unseen.reading.json_records import json_bytes, plain, read_json, typed, typed_fields
 from unseen.runs.cautions import PHRASES
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
@@ -57,9 +59,10 @@ from unseen.runs.result_flaws import images_left_out, skipped_steps, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
-from unseen.runs.setup import FeatureKey, ProtocolUsed, Setup, differences
+from unseen.runs.setup import Difference, FeatureKey, ProtocolUsed, Setup, differences
+from unseen.text.words import counted
 
-FORMAT = 5
+FORMAT = 6
 """Format of `run.json`. A new field needs a new format, since no field may be missing."""
 RUN = "run.json"
 LEVELS = "levels.csv"
@@ -91,23 +94,105 @@ def _stamp(before: Written | None) -> Written:
     return Written(before.first if before else now, now, versions(), device_name(), command)
 
 
-def extend_run(folder: Path, data: RunData, keys: Sequence[str]) -> tuple[RunData, list[str]]:
-    """Add a part to the run in a folder, and return the whole run and the keys of all its jobs.
+@dataclass(frozen=True)
+class Replaced:
+    """What a part of a run has replaced.
 
-    Everything that both parts know about their protocol, levels, backbones, images and features must agree. Otherwise
-    the part is refused and the folder is not changed. The notices of all parts are kept.
+    Attributes:
+        sentence: about it, for the user; empty if nothing was replaced.
+        whole: whether it was the whole run.
+    """
+
+    sentence: str = ""
+    whole: bool = False
+
+
+def extend_run(folder: Path, data: RunData, jobs: Sequence[Job], *, replacing: bool = False) -> Replaced:
+    """Add a part to the run in a folder.
+
+    Everything that both parts know about their protocols, levels, backbones, images and features must agree, and a
+    folder has one job for each backbone, data set, probe, form, shots and seed. Otherwise the part is refused and the
+    folder is not changed. The notices of all parts are kept.
+
+    Args:
+        replacing: let the part take the place of what differs from it: of the same jobs, of all jobs of a probe, a
+            backbone or a data set that has changed, or else of the whole run.
     """
     with folder_lock(folder):
+        keys, replaced = [job.key for job in jobs], Replaced()
         if (folder / RUN).is_file():
             old, old_keys = read_record(folder)
-            _refuse_difference(folder, old, data.setup)
-            if old.study != data.study:
-                raise UserError(
-                    f"{folder}: contains a run of unseen {old.study}; choose another folder ({option('out')})"
-                )
-            data, keys = _together(old, data), [*dict.fromkeys([*old_keys, *keys])]
+            changed = differences(old.setup, data.setup)
+            if changed and not replacing:
+                raise UserError(_differ(folder, changed[0]))
+            if any(not each.kind for each in changed):
+                write_run(folder, data, keys)
+                other = f"a run that differs in the {changed[0].field}"
+                return Replaced(f"{folder}: replaces {other}; to keep both, use another folder", whole=True)
+            gone = _conflicting(folder, old_keys, jobs, changed)
+            if gone and not replacing:
+                raise UserError(_other_job(folder, gone[0], jobs))
+            if gone or changed:
+                what = changed[0].field if changed else f"way in which {gone[0].job['probe']} is computed"
+                replaced = Replaced(f"{folder}: replaces {counted(len(gone), 'result')}, as the {what} differs")
+                old = _without(old, changed)
+            lost = {each.key for each in gone}
+            if replaced.sentence:  # jobs without a result may be of what is replaced, and nothing says so
+                lost |= {*old_keys} - {each.key for each in read_all(folder / RESULTS, old_keys)}
+            data = _together(old, data)
+            keys = [*dict.fromkeys([*(key for key in old_keys if key not in lost), *keys])]
         write_run(folder, data, keys)
-        return read_record(folder)
+        return replaced
+
+
+def _conflicting(folder: Path, keys: Sequence[str], jobs: Sequence[Job], changed: Sequence[Difference]) -> list[Result]:
+    """The results of a run whose place other jobs take: of the same cell and form, or of what has changed."""
+    new, same = {job.key for job in jobs}, {_identity(job.described) for job in jobs}
+    gone = {(each.kind, each.name) for each in changed}
+    return [
+        result
+        for result in read_all(folder / RESULTS, [key for key in keys if key not in new])
+        if _identity(result.job) in same
+        or gone
+        & {("probe", result.job["probe"]), ("backbone", result.job["backbone"]), ("domain", result.job["dataset"])}
+    ]
+
+
+def _without(run: RunData, changed: Sequence[Difference]) -> RunData:
+    """A run without what it says of probes, backbones and domains that have changed."""
+    probes, backbones, domains = (
+        {each.name for each in changed if each.kind == kind} for kind in ("probe", "backbone", "domain")
+    )
+    return replace(
+        run,
+        protocols=[each for each in run.protocols if each.probe not in probes],
+        backbones=[each for each in run.backbones if each.name not in backbones],
+        features=[each for each in run.features if each.backbone not in backbones and each.domain not in domains],
+        scored=[each for each in run.scored if each.backbone not in backbones and each.domain not in domains],
+        images=[each for each in run.images if each.domain not in domains],
+        flaws=[each for each in run.flaws if each.backbone not in backbones and each.domain not in domains],
+    )
+
+
+def _identity(job: Mapping[str, Any]) -> str:
+    """What only one job of a folder has: the rest of its description says how it is computed, or from what."""
+    settings = {name: value for name, value in job.get("settings", {}).items() if name not in {"products", "half"}}
+    return json.dumps(
+        [job["probe"], job["backbone"], job["dataset"], job.get("shots"), job.get("seed", 0), settings], sort_keys=True
+    )
+
+
+def _other_job(folder: Path, result: Result, jobs: Sequence[Job]) -> str:
+    """The sentence about a job that the folder has in another way."""
+    job = result.job
+    other = next(each.described for each in jobs if _identity(each.described) == _identity(job))
+    words = {"reads": "features or images", "arithmetic": "kind of device", "revision": "version of the probe"}
+    ways = [words.get(name, name) for name in ("reads", "arithmetic", "revision", "code", "metric", "settings")
+            if job.get(name) != other.get(name)]  # fmt: skip
+    return (
+        f"{folder}: has {job['probe']} of {job['backbone']} on {job['dataset']} with other {' and '.join(ways)}; "
+        f"choose another folder ({option('out')}), or let the new one take its place ({option('replace', True)})"
+    )
 
 
 def note_failures(folder: Path, failures: Sequence[str]) -> None:
@@ -138,11 +223,17 @@ def _together(old: RunData, new: RunData) -> RunData:
         seeds=sorted({*old.seeds, *new.seeds}),
         remarks={**old.remarks, **new.remarks},
         written=old.written,
-        published=new.published if new.published == old.published else "",
+        published=_published(old, new),
         scored=list({(each.backbone, each.domain): each for each in (*old.scored, *new.scored)}.values()),
         features=joined_features(old.features, new.features),
         flaws=[*dict.fromkeys([*old.flaws, *new.flaws])],
     )
+
+
+def _published(old: RunData, new: RunData) -> str:
+    """The published levels of both parts; a part without levels does not matter."""
+    names = {each.published for each in (old, new) if "concepts" in each.axes}
+    return names.pop() if len(names) == 1 else ""
 
 
 def with_protocols(old: Sequence[ProtocolUsed], new: Sequence[ProtocolUsed]) -> list[ProtocolUsed]:
@@ -164,23 +255,26 @@ def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
     """A backbone whose unknown fields are taken from the other."""
     if other is None:
         return backbone
-    unknown = ("imagenet_top1", "training_data", "features", "finetuning", "classifier")
+    unknown = ("imagenet_top1", "training_data", "features", "patches", "finetuning", "classifier")
     less = [name for name in unknown if getattr(backbone, name) is None]
+    less += [] if backbone.category else ["category"]
     if other.features and backbone.features and backbone.features.backbone.transform is None:
-        less.append("features")  # analyses of single images know only the weights
+        less.append("features")  # probes of single images know only the weights
     return replace(backbone, **{name: getattr(other, name) for name in less})
 
 
 def refuse_other_run(folder: Path, planned: Setup) -> None:
     """Refuse to continue in the folder of a run that differs in a field known to both; the first is named."""
     if (folder / RUN).is_file():
-        _refuse_difference(folder, read_record(folder)[0], planned)
+        for each in differences(read_record(folder)[0].setup, planned):
+            raise UserError(_differ(folder, each))
 
 
-def _refuse_difference(folder: Path, data: RunData, planned: Setup) -> None:
-    for each in differences(data.setup, planned):
-        differ = f"the {each.field} ({each.first}, not {each.second})"
-        raise UserError(f"{folder}: contains a run that differs in {differ}; choose another folder ({option('out')})")
+def _differ(folder: Path, each: Difference) -> str:
+    return (
+        f"{folder}: contains a run that differs in the {each.field} ({each.first}, not {each.second}); choose another "
+        f"folder ({option('out')}), or let the new one take its place ({option('replace', True)})"
+    )
 
 
 def read_run(folder: Path) -> RunData:

@@ -1,6 +1,6 @@
 """The scores in a result."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import isfinite
 
 from unseen.errors import UserError
@@ -8,6 +8,7 @@ from unseen.metrics.catalogue import Metric
 from unseen.probes.own import OWN
 from unseen.probes.samples import score_fields
 from unseen.runs.data import RunData
+from unseen.runs.random_draws import reported_as
 from unseen.runs.results import Result, reading_result
 from unseen.runs.score import Score
 
@@ -21,14 +22,14 @@ def result_scores(result: Result, run: RunData) -> Iterator[Score]:
         run: the run that the result belongs to. A probe without a protocol of its own has that of the study.
     """
     job, metrics = result.job, run.metrics
-    protocol = _protocol(result, run)
+    protocol, axes = _protocol(result, run), {domain.name: domain.axis for domain in run.domains}
     for fit in result.fits:
         for place, (metric, measured) in enumerate(fit.values):
             with reading_result(result):
                 value = _sound(metrics[metric], measured, result)
             half = fit.interval if place == 0 else None
             yield Score(
-                study=run.study,
+                study=axes.get(reported_as(job["dataset"]), run.axes[0]),
                 protocol=protocol,
                 backbone=job["backbone"],
                 domain=job["dataset"],
@@ -44,6 +45,12 @@ def result_scores(result: Result, run: RunData) -> Iterator[Score]:
                 key=result.key,
                 **score_fields(fit.samples),
             )
+
+
+def results_on(run: RunData, results: Iterable[Result]) -> list[Result]:
+    """The results on the data sets of a run, which may be a part of the run that they belong to."""
+    names = {domain.name for domain in run.domains}
+    return [result for result in results if reported_as(result.job["dataset"]) in names]
 
 
 def _protocol(result: Result, run: RunData) -> str:

@@ -4,12 +4,13 @@ None means unknown: runs on a user's own features know few of these fields. Two 
 and the values are not equal.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from unseen.features.about import BackboneAbout
 from unseen.images.transform import Transform
+from unseen.reading.keys import keys_of
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Spec
@@ -53,7 +54,8 @@ class ProtocolUsed:
         """How a probe is fitted: its protocol, and its other settings."""
         settings = dict(probe.resolved.described)
         protocol = settings.pop("protocol", None) or {}
-        own = {name: value for name, value in settings.items() if value is not None}
+        chosen = {each.field for each in keys_of(type(probe)).values()}
+        own = {name: value for name, value in settings.items() if value is not None and name in chosen}
         return cls(probe.name, probe.protocol_name, {k: v for k, v in protocol.items() if k != "name"} | own)
 
 
@@ -149,7 +151,8 @@ class Setup:
     """Everything that determines the numbers of a run, or of a planned part of a run.
 
     Attributes:
-        extractions, finetunings: by backbone, everything that determines its features and its fine-tuning.
+        extractions, patches, finetunings: by backbone, everything that determines its features of whole images, those
+            of patches, and its trainings.
         limits: by data set, the largest number of images per class and split; None for all.
     """
 
@@ -158,6 +161,7 @@ class Setup:
     splits: SplitsUsed | None = None
     images: Sequence[ImagesUsed] = ()
     extractions: Mapping[str, Extraction] = field(default_factory=dict)
+    patches: Mapping[str, Extraction] = field(default_factory=dict)
     finetunings: Mapping[str, BackboneAbout] = field(default_factory=dict)
     features: Sequence[FeatureKey] = ()
     limits: Mapping[str, int | None] = field(default_factory=dict)
@@ -165,19 +169,38 @@ class Setup:
 
 @dataclass(frozen=True)
 class Difference:
-    """A field in which two runs differ: its name, and the value of each."""
+    """A field in which two runs differ.
+
+    Attributes:
+        field: its name in words.
+        first, second: its value in each.
+        kind, name: what it is about: a `probe`, a `backbone` or a `domain` of that name; empty for the whole run.
+    """
 
     field: str
     first: Value
     second: Value
+    kind: Literal["probe", "backbone", "domain", ""] = ""
+    name: str = ""
 
 
 def differences(first: Setup, second: Setup) -> list[Difference]:
     """The fields in which two runs differ, among those known to both; levels and files are known by their contents."""
-    found = _differences(dict(_known(first)), dict(_known(second)))
+    found = list[Difference]()
+    for (kind, name), known in _by_owner(second).items():
+        before = _by_owner(first).get((kind, name), {})
+        found += [replace(each, kind=kind, name=name) for each in _differences(before, known)]
     return [
         replace(each, first=_named(first), second=_named(second)) if each.field == LEVELS else each for each in found
     ]
+
+
+def _by_owner(setup: Setup) -> "dict[tuple[Any, str], dict[str, Value]]":
+    """What a setup says of each probe, backbone and domain, and of the whole run."""
+    found: dict[tuple[Any, str], dict[str, Value]] = {}
+    for owner, (name, value) in _known(setup):
+        found.setdefault(owner, {})[name] = value
+    return found
 
 
 def _named(setup: Setup) -> str:
@@ -199,30 +222,55 @@ def _differences(first: Mapping[str, Value], second: Mapping[str, Value]) -> lis
     return [Difference(name, first[name], second[name]) for name in shared]
 
 
-def _known(setup: Setup) -> Iterator[tuple[str, Value]]:
-    """The known fields of a setup: name and value."""
+Known = tuple[tuple[str, str], tuple[str, Value]]
+"""What a field is about, its name and its value."""
+
+
+def _known(setup: Setup) -> Iterator[Known]:
+    """The known fields of a setup."""
     for protocol in setup.protocols:
-        yield f"protocol of the {protocol.probe} probe", protocol.name
-        for name, value in protocol.settings.items():
-            if not (name == "file" and "code" in protocol.settings):
-                yield f"{name} of the {protocol.probe} protocol", _comparable(value)
+        yield from _of("probe", protocol.probe, _protocol(protocol))
     if setup.levels:
-        yield LEVELS, setup.levels.hash[:SHORT]
+        yield ("", ""), (LEVELS, setup.levels.hash[:SHORT])
     if setup.splits:
         decide = ("seed", "test", "max_train", "hash" if setup.splits.hash else "file")
-        yield from _fields(setup.splits, "{} of the splits", decide)
+        yield from _of("", "", _fields(setup.splits, "{} of the splits", decide))
     for images in setup.images:
         of = "the levels" if images.pool else f"{images.domain}, {images.split}"
-        yield from _fields(images, f"{{}} of the images of {of}", ("images", "release", "hash", "fingerprint"))
+        named = _fields(images, f"{{}} of the images of {of}", ("images", "release", "hash", "fingerprint"))
+        yield from _of("" if images.pool else "domain", "" if images.pool else images.domain, named)
     for name, extraction in setup.extractions.items():
-        yield from _extraction(f" of {name}", extraction)
+        yield from _of("backbone", name, _extraction(f" of {name}", extraction))
+    for name, extraction in setup.patches.items():
+        yield from _of("backbone", name, _extraction(f" of the patches of {name}", extraction))
     for name, backbone in setup.finetunings.items():
-        yield from _backbone(f" of {name} in fine-tuning", backbone)
+        yield from _of("backbone", name, _backbone(f" of {name} in fine-tuning", backbone))
+    yield from _weights(setup)
     for features in setup.features:
         for split, key in features.keys.items():
-            yield f"{split} features of {features.domain} by {features.backbone}", key[:SHORT]
+            what = f"{split} features of {features.domain} by {features.backbone}"
+            yield ("backbone", features.backbone), (what, key[:SHORT])
     for domain, limit in setup.limits.items():
-        yield f"limit on the images of {domain}", "none" if limit is None else limit
+        yield ("domain", domain), (f"limit on the images of {domain}", "none" if limit is None else limit)
+
+
+def _of(kind: str, name: str, known: Iterable[tuple[str, Value]]) -> Iterator[Known]:
+    yield from (((kind, name), each) for each in known)
+
+
+def _protocol(protocol: ProtocolUsed) -> Iterator[tuple[str, Value]]:
+    yield f"protocol of the {protocol.probe} probe", protocol.name
+    for name, value in protocol.settings.items():
+        if not (name == "file" and "code" in protocol.settings):
+            yield f"{name} of the {protocol.probe} protocol", _comparable(value)
+
+
+def _weights(setup: Setup) -> Iterator[Known]:
+    """The weights of each backbone, which are the same however it is used."""
+    used = [(name, each.backbone) for of in (setup.extractions, setup.patches) for name, each in of.items()]
+    for name, backbone in (*used, *setup.finetunings.items()):
+        if backbone.digest is not None:
+            yield ("backbone", name), (f"weights of {name}", backbone.digest[:SHORT])
 
 
 def _extraction(of: str, extraction: Extraction) -> Iterator[tuple[str, Value]]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import torch
 
     from unseen.probes.many_shot import ManyShotProtocol
-    from unseen.studies.study import Watch
+    from unseen.studies.watch import Watch
 
 
 @dataclass(frozen=True)

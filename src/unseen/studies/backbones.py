@@ -1,56 +1,280 @@
-"""The backbones of a study: ids, or backbones loaded with `unseen.load_backbone`."""
+"""The backbones of a study, loaded as its probes need them: for vectors or patches, as networks, as classifiers."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from unseen.errors import UserError
+from unseen.errors import UserError, did_you_mean, option
 from unseen.extension.own_code import told_before
+from unseen.studies.keys import BackboneKeys
+from unseen.studies.study import Study
 
 if TYPE_CHECKING:
-    from unseen.backbones.backbone import Backbone
+    from unseen.backbones.backbone import Backbone, Pool
+    from unseen.studies.shifts.plans import ModelPlan
+
+TABLE = ".csv"
+"""Ending of a table of models among the backbones of a study."""
 
 
-def names_of(backbones: "Backbone | str | Sequence[Backbone | str]") -> list[str]:
-    """The ids or labels of backbones."""
-    return [each if isinstance(each, str) else each.label for each in _each(backbones)]
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A backbone of a study: how it is called and loaded; `given` is a backbone that was loaded in Python."""
+
+    label: str
+    id: str
+    keys: BackboneKeys
+    given: "Backbone | None" = None
 
 
-def loaded_backbones(
-    backbones: "Backbone | str | Sequence[Backbone | str]",
-    device: str,
-    *,
-    published: bool = True,
-    patches: bool = False,
-) -> "list[Backbone]":
-    """Load backbones onto a device, with the default names of the command line.
+@dataclass(frozen=True, eq=False)
+class StudyBackbones:
+    """Loads the backbones of a study, each form once.
 
-    Two backbones with the same name, or the same backbone twice, are an error.
-
-    Args:
-        published: preprocess images as in ImageNet-CoG instead of as the backbone's authors do.
-        patches: extract patch features with the backbones that are given as ids.
+    Attributes:
+        given: backbones that were loaded in Python, besides those of the study.
+        device: where features are computed.
+        tell: called with sentences for the user.
+        allow_code: whether tables of models may name Python files and torch.hub folders, which are executed.
+        named: whether the study only names the backbones whose features are used; there may be none.
     """
-    from unseen.backbones.load import default_label, load_backbone
-    from unseen.studies.concepts.study import as_published
 
-    result: list[Backbone] = []
-    for each in _each(backbones):
-        if isinstance(each, str):
-            told_before(each, logging.getLogger("unseen").warning)
-        loaded = load_backbone(each, device=device, patches=patches) if isinstance(each, str) else each
-        loaded.module.to(device)
-        loaded = as_published(loaded) if published else loaded
-        named = replace(loaded, name=loaded.name or default_label(loaded.spec.id))
-        same = next((other for other in result if other.label == named.label or other.spec == named.spec), None)
-        if same is not None:
-            raise UserError(f"{same.label} and {named.label}: one name or one backbone twice; give each once")
-        result.append(named)
-    return result
+    study: Study
+    given: "Sequence[Backbone]" = ()
+    device: str = "cpu"
+    tell: Callable[[str], None] = logging.getLogger("unseen").warning
+    allow_code: bool = False
+    named: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the backbones whose features are used; empty for all."""
+        return [*self.study.backbones, *(each.label for each in self.given)]
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """All of them, in order; equal names are refused."""
+        from unseen.backbones.load import default_label
+
+        study, found = self.study, list[Entry]()
+        for word in study.backbones:
+            if word.lower().endswith(TABLE):
+                found += _of_table(Path(word), study.backbone_keys(""), self.allow_code)
+                continue
+            keys = study.backbone_keys(word)
+            named = word in study.named_backbones
+            if named and keys.id is None:
+                raise UserError(f"[backbone.{word}]: the key id is missing; give the id of the backbone")
+            id_ = keys.id or word
+            found.append(Entry(word if named else default_label(id_), id_, keys))
+        common = study.backbone_keys("")
+        found += [Entry(each.label, each.spec.id, _own_keys(each, common), each) for each in self.given]
+        if not found:
+            raise UserError(
+                f"no backbone was given; name one ({option('backbone')}), or give its features ({option('features')})"
+            )
+        labels = [each.label for each in found]
+        clash = next((label for label in labels if labels.count(label) > 1), None)
+        if clash is not None:
+            raise UserError(f"{labels.count(clash)} backbones are called {clash}; give each once, under its own name")
+        known = [*dict.fromkeys([*study.backbones, *labels])]
+        stray = next((name for name, of in study.named_backbones.items() if "id" not in of and name not in known), None)
+        if stray is not None:
+            hint = did_you_mean(stray, known) or f"; there are {', '.join(labels)}"
+            raise UserError(f"[backbone.{stray}]: no backbone is called '{stray}'{hint}")
+        return found
+
+    @cached_property
+    def top1(self) -> dict[str, float]:
+        """Known ImageNet accuracies, between 0 and 1, by name."""
+        if self.named:
+            known = {name: self.study.backbone_keys(name).imagenet_top1 for name in self.names}
+        else:
+            known = {each.label: each.keys.imagenet_top1 for each in self.entries}
+        for label, percent in known.items():
+            if percent is not None and not 1 < percent < 100:
+                meant = f"; did you mean {100 * percent:g}?" if 0 < percent < 1 else ""
+                raise UserError(f"{label}: imagenet-top1 must be a percentage from 1 to 100, not {percent:g}{meant}")
+        return {label: percent / 100 for label, percent in known.items() if percent is not None}
+
+    @cached_property
+    def vectors(self) -> "list[Backbone]":
+        """One for each layer and pooling, with the preprocessing of the study."""
+        drawn = next((each.label for each in self.entries if each.keys.patches is not None), None)
+        if drawn is not None:
+            raise UserError(f"{drawn}: the key patches of a backbone is only for unseen extract; leave it out")
+        forms = [self._published(each) for entry in self.entries for each in self._forms(entry, self.device)]
+        return self._once(forms, self.device)
+
+    @cached_property
+    def patches(self) -> "list[Backbone]":
+        """With the features of all patches of whole images."""
+        from unseen.backbones.load import with_patches
+
+        def form(entry: Entry) -> "Backbone":
+            from unseen.backbones.patches import PatchSpec
+
+            if entry.given is None:
+                return self._load(entry, entry.keys.layers, self.device, patches=True)
+            own = entry.given if isinstance(entry.given.spec, PatchSpec) else with_patches(entry.given, True)
+            return replace(own, name=entry.label)
+
+        return self._once([form(entry) for entry in self.entries], self.device)
+
+    def drawn_patches(self, number: int | Literal["all"]) -> "list[Backbone]":
+        """With the features of all patches, or of so many of them, which are the same in every image."""
+        from unseen.backbones.load import with_patches
+
+        kept = True if number == "all" else number
+        found = []
+        for each in self.entries:
+            given = None if each.given is None else with_patches(each.given, kept)
+            loaded = given or self._load(each, each.keys.layers, self.device, patches=kept)
+            found.append(replace(loaded, name=each.label))
+        return self._once(found, self.device)
+
+    @cached_property
+    def published_patches(self) -> "list[Backbone]":
+        """With the features of all patches, and the preprocessing of the study."""
+        return [self._published(each) for each in self.patches]
+
+    @cached_property
+    def networks(self) -> "list[Backbone]":
+        """As whole networks with their own preprocessing, on the CPU: trainings copy them to a device."""
+        return self._once([each for entry in self.entries for each in self._forms(entry, "cpu")], "cpu")
+
+    @cached_property
+    def published_networks(self) -> "list[Backbone]":
+        """As whole networks, with the preprocessing of the study."""
+        return [self._published(each) for each in self.networks]
+
+    @cached_property
+    def plans(self) -> "list[ModelPlan]":
+        """As classifiers, which are loaded one after another."""
+        for each in self.entries:
+            told_before(each.id, self.tell)
+        return [_plan(each.label, each.id, each.keys) for each in self.entries]
+
+    def _forms(self, entry: Entry, device: str) -> "list[Backbone]":
+        layers: Sequence[str | None] = entry.keys.layers or [None]
+        pools: Sequence[str | None] = entry.keys.pool or [None]
+        if entry.given is not None:
+            return [replace(entry.given, name=entry.label)]
+        found = []
+        for layer in layers:
+            for pool in pools:
+                parts = [*([layer] if len(layers) > 1 and layer else []), *([pool] if len(pools) > 1 and pool else [])]
+                label = "/".join([entry.label, *parts])
+                found.append(replace(self._load(entry, [layer] if layer else [], device, pool=pool), name=label))
+        return found
+
+    def _load(
+        self, entry: Entry, layers: Sequence[str], device: str, *, pool: str | None = None, patches: bool | int = False
+    ) -> "Backbone":
+        from unseen.backbones.load import load_backbone
+
+        if entry.given is not None:
+            return replace(entry.given, name=entry.label)
+        keys = entry.keys
+        told_before(entry.id, self.tell)
+        found = load_backbone(
+            entry.id,
+            pool=cast("Pool | None", pool),
+            layer=layers[0] if layers else None,
+            size=keys.size,
+            checkpoint=None if keys.checkpoint is None else Path(keys.checkpoint),
+            weights=keys.weights,
+            normalise=keys.normalize,
+            patches=patches,
+            device=device,
+        )
+        for sentence in found.notes:
+            self.tell(sentence if len(self.entries) == 1 else f"{entry.label}: {sentence}")
+        return replace(found, name=entry.label)
+
+    def _published(self, backbone: "Backbone") -> "Backbone":
+        return as_published(backbone) if self.study.preprocessing == "published" else backbone
+
+    def _once(self, loaded: "list[Backbone]", device: str) -> "list[Backbone]":
+        """The same backbones on a device; one that is given under two names is refused."""
+        for number, each in enumerate(loaded):
+            each.module.to(device)
+            same = next((other for other in loaded[:number] if other.spec == each.spec), None)
+            if same is not None:
+                raise UserError(f"{same.label} and {each.label} are the same backbone; give it once")
+        return loaded
 
 
-def _each(backbones: "Backbone | str | Sequence[Backbone | str]") -> "Sequence[Backbone | str]":
-    from unseen.backbones.backbone import Backbone
+def as_published(backbone: "Backbone") -> "Backbone":
+    """The backbone with the preprocessing of ImageNet-CoG: shortest side to the crop size, bicubic, centre crop."""
+    transform = backbone.spec.transform
+    changed = replace(transform, resize=transform.size, interpolation="bicubic", squash=False)
+    return replace(backbone, spec=replace(backbone.spec, transform=changed))
 
-    return [backbones] if isinstance(backbones, str | Backbone) else list(backbones)
+
+def named_in_python(study: Study, backbones: "Sequence[Backbone | str]") -> "tuple[Study, list[Backbone]]":
+    """The study with the ids among some backbones, and those that are loaded."""
+    ids = [each for each in backbones if isinstance(each, str)]
+    loaded = [each for each in backbones if not isinstance(each, str)]
+    if not backbones:
+        return study, []
+    return study.replace(backbones=ids), loaded
+
+
+def named_words(study: Study, words: Sequence[str]) -> Study:
+    """The study with backbones as a command names them: ids, or a name with an id, `mine=timm:resnet50`."""
+    names = []
+    for word in words:
+        name, equals, id_ = word.partition("=")
+        if equals and id_ and ":" not in name and "/" not in name and not Path(word).exists():
+            study = study.replace(backbone={name: {"id": id_}})
+            names.append(name)
+        else:
+            names.append(word)
+    return study.replace(backbones=names) if words else study
+
+
+def _own_keys(backbone: "Backbone", common: BackboneKeys) -> BackboneKeys:
+    """How a backbone was loaded, as far as it says so, and what the study says about all."""
+    again: dict[str, Any] = getattr(backbone.load, "keywords", {}) or {}
+    checkpoint = again.get("checkpoint")
+    known = {
+        "layers": (again["layer"],) if again.get("layer") else (),
+        "pool": (again["pool"],) if again.get("pool") else (),
+        "size": again.get("size"),
+        "checkpoint": None if checkpoint is None else str(checkpoint),
+        "weights": again.get("weights") or "pretrained",
+        "normalize": again.get("normalise"),
+    }
+    own = {each.name: getattr(common, each.name) for each in fields(BackboneKeys)}
+    return BackboneKeys(**{**own, **known})
+
+
+def _of_table(path: Path, common: BackboneKeys, allow_code: bool) -> list[Entry]:
+    """The models of a table; what it leaves empty is as for all backbones of the study."""
+    from unseen.studies.shifts.plans import read_plans
+
+    return [
+        Entry(
+            plan.model, plan.backbone,
+            replace(
+                common, checkpoint=None if plan.checkpoint is None else str(plan.checkpoint), size=plan.size,
+                weights=cast("Any", plan.weights), group=plan.group or None, head=plan.head, outputs=plan.classes,
+                templates=plan.templates,
+            ),
+        )
+        for plan in read_plans(path, common=_plan("", "", common), allow_code=allow_code)
+    ]  # fmt: skip
+
+
+def _plan(label: str, id_: str, keys: BackboneKeys) -> "ModelPlan":
+    """A backbone as a classifier."""
+    from unseen.studies.shifts.plans import ModelPlan
+
+    checkpoint = None if keys.checkpoint is None else Path(keys.checkpoint)
+    return ModelPlan(
+        label, id_, keys.group or "", keys.head, checkpoint, keys.outputs, keys.templates, keys.weights, keys.size
+    )

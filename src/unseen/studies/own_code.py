@@ -72,7 +72,7 @@ def chosen_code(
     """Separate names of probes from the user's own code. Files are executed, which `tell` announces before.
 
     Args:
-        metrics: Python files.
+        metrics: names of metrics of class scores, or Python files.
     """
     names, own = list[str](), list[OwnProbe]()
     for asked in [probes] if isinstance(probes, str | PathLike | Probe) else probes:
@@ -84,22 +84,19 @@ def chosen_code(
             names.append(fspath(asked))
     measured = list[OwnMetricFile]()
     for place in [metrics] if isinstance(metrics, str | PathLike) else metrics:
-        if not is_own_file(fspath(place)):
-            raise UserError(f"{fspath(place)}: a metric of your own is a Python file: path/to/metric.py")
         measured.append(_told(fspath(place), own_metric, tell))
-    called = [each.probe.name for each in own] + [each.metric.name for each in measured]
-    called += [used.name for each in own for used in each.declared]
+    code = OwnCode(tuple(own), tuple(measured))
+    refuse_same(code)
+    return names, code
+
+
+def refuse_same(code: OwnCode) -> None:
+    """Refuse two own probes or metrics of one name."""
+    called = [each.probe.name for each in code.probes] + [each.metric.name for each in code.metrics]
+    called += [used.name for each in code.probes for used in each.declared]
     twice = next((name for name in called if called.count(name) > 1), None)
     if twice is not None:
         raise UserError(f"two of your probes and metrics are called {twice}; give each a name of its own")
-    return names, OwnCode(tuple(own), tuple(measured))
-
-
-def only_files(name: str) -> list[AskedProbe]:
-    """The one that was asked for, if it is a Python file."""
-    if not is_own_file(name):
-        raise UserError(f"{name}: a probe of your own is a Python file: path/to/probe.py")
-    return [name]
 
 
 def _told(place: str, load: Callable[[str], T], tell: Callable[[str], None]) -> T:

@@ -1,19 +1,25 @@
 """The features of a backbone on a data set, as a study probes and records them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from unseen.errors import UserError
 from unseen.features.about import StoreAbout
-from unseen.features.features import Features
+from unseen.features.by_hash import align_splits, split_labels
+from unseen.features.checked import Tell
+from unseen.features.features import Features, align
+from unseen.images.dataset import Dataset
 from unseen.images.multi_label import class_names, shown_classes
+from unseen.images.open_dataset import check_classes
 from unseen.images.rows import ALL
 from unseen.papers.comparability import PLAIN, Draw, ScoredData
 from unseen.probes.samples import ClassCounts, SamplesPerClass
 from unseen.probes.vectors import Order, Vectors
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
+from unseen.studies.stored_features import read_for_planning, refuse_other_classes
 
 UNNAMED = "yours"
 """The default name of the user's own features: of their backbone and of their domain."""
@@ -30,6 +36,7 @@ class ProbedFeatures(Vectors):
         draw: who chose the images; unknown if the features do not record it.
         limit: largest number of images per class and split, if only a part was used for a quick look.
         flaws: damaged images that the extraction skipped.
+        names: names of the classes, in the order of class indices, if known.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -37,6 +44,7 @@ class ProbedFeatures(Vectors):
     draw: Draw = "given"
     limit: int | None = None
     flaws: tuple[Flaw, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def named_dataset(self) -> str:
@@ -90,6 +98,53 @@ def probed_features(
         flaws=tuple(
             flaw for split, part in parts.items() for flaw in _left_out(backbone, dataset, split, part, known[split])
         ),
+        names=tuple(first.classes),
+    )
+
+
+def features_of_domain(
+    backbone: str, domain: str, places: Mapping[str, Path], concepts: Collection[str], tell: Tell | None = None
+) -> ProbedFeatures:
+    """Existing features of concepts, or of a user's own classes; features that do not match are refused.
+
+    Classes keep the order of the training features.
+
+    Args:
+        concepts: ids of the classes; empty if unknown.
+        tell: as in `read_features`.
+    """
+    read = {split: read_for_planning(path, tell) for split, path in places.items()}
+    train, first = read["train"], places["train"]
+    others = {
+        split: align(train, part, f"{first} and {places[split]}") for split, part in read.items() if split != "train"
+    }
+    aligned = {split: others["test"][0] if split == "train" else others[split][1] for split in places}
+    refuse_other_classes(aligned["train"], concepts, domain, first)
+    if len(aligned["train"].classes) < 2:
+        called = ", ".join(aligned["train"].classes)
+        raise UserError(f"{first}: {domain} has a single class ({called}); a classifier needs two")
+    found = probed_features(backbone, domain, aligned, places)
+    for split in ("test", "val"):
+        if split in found.hashes and found.hashes[split] == found.hashes["train"]:
+            raise UserError(f"{first} and {places[split]}: the same features; give features of other images")
+    return found
+
+
+def features_of_task(backbone: str, dataset: Dataset, places: Mapping[str, Path]) -> ProbedFeatures:
+    """Existing features of a data set; unusable features are refused. Classes are in the order of their names.
+
+    The bytes of a store are not verified here, since the probes do that.
+    """
+    try:
+        parts = {split: read_for_planning(path) for split, path in places.items()}
+        aligned = align_splits(list(parts.values()), " and ".join(map(str, places.values())))
+        ordered = dict(zip(parts, aligned, strict=True))
+        where = f"features by {backbone}"
+        check_classes(split_labels(ordered), where, "every class needs one", several=dataset.multi_label)
+    except UserError as error:
+        raise UserError(f"{dataset.name}: {error}") from None
+    return probed_features(
+        backbone, dataset.name, ordered, places, order="sorted", several=dataset.multi_label, metric=dataset.metric
     )
 
 

@@ -2,36 +2,28 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import chain
 from pathlib import Path
 
 from unseen.device import on_gpu
-from unseen.probes.by_name import feature_probes
 from unseen.probes.by_name.linear import Linear
-from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.job import Job
-from unseen.probes.own import OwnProbe
-from unseen.probes.probe import Numbers, Probe, Size
-from unseen.probes.protocol import COG_V2, LogisticProtocol, PrunedProtocol
-from unseen.probes.samples import Shortage
+from unseen.probes.probe import Numbers, Size
+from unseen.probes.protocol import COG_V2
 from unseen.runs.execute import execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.fit_progress import FitProgress
 from unseen.runs.kept_labels import keep_labels
 from unseen.runs.means import Means
-from unseen.runs.notices import Notice, cuts_text, notice
 from unseen.runs.own_metric import with_results
 from unseen.runs.results import missing
-from unseen.runs.shots import refuse_shots, shot_notices
 from unseen.runs.work import VectorWork, alike, feature_hashes, kept_folder
 from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.rates import elapsed, product_rate, regression_speed, starting
+from unseen.studies.waves import in_waves, one_after_another
 
-SHOTS = (1, 2, 4, 8, 16, 32, 64, 128, None)
-"""The settings of ImageNet-CoG: samples per concept, None for all."""
 OVERHEAD = 0.1
 """Overhead of a job in seconds: the search itself, drawing samples, scoring, writing the result."""
 LARGE = 5e11
@@ -40,101 +32,6 @@ QUICK = 1e10
 """Multiplications and additions that take about a second."""
 UNFINISHED = "unfinished"
 """Name of the folder of checkpoints of unfinished jobs, in the folder of results."""
-LOGISTIC = Logistic()
-
-
-def plan(
-    probe: Probe | OwnProbe, features: Sequence[ProbedFeatures], shots: Sequence[int | None], seeds: Sequence[int]
-) -> list[Job]:
-    """The jobs of a probe on features, grouped by features.
-
-    Shots for which a data set has too few samples are skipped there (`skipped_shots`); if none are left on any of
-    them, that is an error.
-    """
-    jobs = [job for each in features for job in probe.jobs(each, seeds, shots, gpu=on_gpu())]
-    if shots and features and not jobs:
-        fitted = probe.probe if isinstance(probe, OwnProbe) else probe
-        refuse_shots(shots, [(partial(_shortage, fitted, each), each.named_dataset) for each in features])
-    return jobs
-
-
-def _shortage(probe: Probe, features: ProbedFeatures, shots: int | None) -> Shortage | None:
-    """Why a probe cannot be fitted with that many samples per class, if so."""
-    if features.counts is not None:
-        return probe.total_shortage(features.counts, shots)
-    return features.samples.total_shortage(shots) if features.samples else None
-
-
-def skipped_shots(
-    shots: Sequence[int | None], features: Sequence[ProbedFeatures], probe: Probe = LOGISTIC
-) -> list[Notice]:
-    """Notices about shots for which a data set has too few samples, once for all backbones."""
-    found = (shot_notices(shots, partial(_shortage, probe, each), each.named_dataset) for each in features)
-    return [*dict.fromkeys(chain.from_iterable(found))]
-
-
-def episode_notices(features: Sequence[ProbedFeatures], kinds: Collection[str]) -> list[Notice]:
-    """Notices about the own shots of additional probes, for which a data set has too few samples or classes.
-
-    Args:
-        kinds: names of probes.
-    """
-    probes = [probe() for name, probe in feature_probes().items() if name in kinds]
-    notices = (
-        shot_notices(probe.default_shots, partial(short, each.counts), each.named_dataset)
-        for each in features
-        if each.counts
-        for probe in probes
-        for short in (probe.total_shortage, probe.partial_shortage)
-    )
-    return [*dict.fromkeys(chain.from_iterable(notices))]
-
-
-def short_shots(shots: Sequence[int | None], features: Sequence[ProbedFeatures], probe: Probe) -> list[Notice]:
-    """Notices about shots that some classes of a data set lack, in the final fit or in the search of a probe."""
-    notices = (
-        shot_notices(shots, partial(probe.partial_shortage, each.counts), each.named_dataset)
-        for each in features
-        if each.counts
-    )
-    return [*dict.fromkeys(chain.from_iterable(notices))]
-
-
-def plan_extended(
-    features: Sequence[ProbedFeatures],
-    *,
-    seeds: Sequence[int] = range(5),
-    protocol: LogisticProtocol = COG_V2,
-    kinds: Collection[str] | None = None,
-) -> list[Job]:
-    """The jobs of additional probes on all features, with the shots of each probe.
-
-    Args:
-        kinds: names of probes; by default those of the first version of ImageNet-CoG.
-    """
-    kept = [kind for name, kind in feature_probes().items() if (kind.extended if kinds is None else name in kinds)]
-    probes = [kind.in_study(protocol) for kind in kept]
-    return [
-        job
-        for each in features
-        for probe in probes
-        if each.takes(probe)
-        for job in probe.jobs(each, seeds[:1] if probe.once else seeds, gpu=on_gpu())
-    ]
-
-
-def search_notices(protocol: LogisticProtocol, short: str) -> list[Notice]:
-    """What a reader must know of a search that is not the paper's; `short` is the code for one with fewer trials."""
-    if protocol.name == COG_V2.name:
-        return []
-    name, trials, epochs = protocol.name, protocol.trials, protocol.epochs
-    if isinstance(protocol, PrunedProtocol) and protocol.cuts:
-        cuts = cuts_text(*zip(*protocol.cuts, strict=True))
-        many, least = protocol.many_steps, protocol.least_steps
-        return [notice("pruned-search", protocol=name, trials=trials, epochs=epochs, cuts=cuts, many=many, least=least)]
-    if short == "short-search":
-        return [notice(short, protocol=name, trials=trials, epochs=epochs, starts=protocol.starts)]
-    return [notice(short, protocol=name, trials=trials, epochs=epochs)]
 
 
 def run(
@@ -158,14 +55,24 @@ def run(
     order = tuple(dict.fromkeys(tuple(feature_hashes(job).values()) for job in missing(jobs, folder)))
     kept, cost = folder / UNFINISHED, job_cost(features)
     work = VectorWork(places, kept, tell, order)
-    small, large = (jobs, []) if on_gpu() else by_size(jobs, features)
+    large = [] if on_gpu() else by_size(jobs, features)[1]
     alone = replace(means, workers=1, threads=means.workers)
     together = replace(means, gpu=on_gpu(), workers=1 if _quick(missing(jobs, folder), cost) else means.workers)
-    for some, where in ((small, together), (large, alone)):
-        fitting = [job for job in some if not job.needs]
-        yield from _finished(execute(fitting, folder, work, choose_executor(where), grouped=alike, cost=cost), kept)
-    measuring = [with_results(job, folder) for job in jobs if job.needs]
-    yield from execute(measuring, folder, work, choose_executor(together), grouped=alike, cost=cost)
+    own = {*large}
+
+    def wave(some: Sequence[Job]) -> Iterator[Job]:
+        placed = [with_results(job, folder) if job.needs else job for job in some]
+        parts = [
+            ([job for job in placed if (job in own) == of_all], where)
+            for of_all, where in ((False, together), (True, alone))
+        ]
+        yield from one_after_another(
+            partial(execute, part, folder, work, choose_executor(where), grouped=alike, cost=cost)
+            for part, where in parts
+            if part
+        )
+
+    yield from _finished(in_waves(jobs, folder, wave), kept)
 
 
 def _quick(jobs: Sequence[Job], cost: Callable[[Job], float]) -> bool:

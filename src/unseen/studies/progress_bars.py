@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from unseen.features.progress import Progress as Extraction
-    from unseen.studies.study import Plan, Stepping
+    from unseen.probes.image_cell import Stepping
+    from unseen.studies.plan import Plan
 
 T = TypeVar("T")
 

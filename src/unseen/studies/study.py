@@ -1,306 +1,259 @@
-"""The common structure of all studies: request → plan → features → jobs → scores.
+"""A study: what is measured, on which images, with which settings. It is a file: read from TOML and written as TOML.
 
-A request describes a study. It can estimate the work (`Plan`) and prepare the data of its jobs (`Prepared`). Everything
-else is here, once for all studies: the run on disk, the missing jobs, resuming. The command line and the Python API
-call the same functions with a different `Watch`.
+Nothing about the machine is in it, and no place of images: these are given when it is run (`unseen.studies.run`).
 """
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from unseen.errors import JobsError, OtherPartsError
-from unseen.features.disk import refuse_full_disk
-from unseen.files import check_writable, remove_unfinished
-from unseen.probes.job import Job
-from unseen.reading.json_records import plain
-from unseen.runs.data import RunData
-from unseen.runs.execute import even
-from unseen.runs.lock import folder_lock
-from unseen.runs.means import ALONE, Means
-from unseen.runs.notices import Notice
-from unseen.runs.parts import WHOLE, Load, Part, own_jobs, same_features
-from unseen.runs.record import MEASURED, RUN, extend_run, note_failures, read_record, read_run, with_scores, write_run
-from unseen.runs.results import RESULTS, missing, read_all
-from unseen.runs.scores import result_scores
-from unseen.text.notebook import table_html
+from unseen.errors import UserError, did_you_mean
+from unseen.extension.own_code import is_own_file, own_place
+from unseen.reading.keys import Key, file_name, find_key, keys_of, read_value
+from unseen.studies.keys import BackboneKeys, ProbeKeys, StudyKeys
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from unseen.probes.probe import Probe
 
-    from unseen.features.progress import Progress
-
-T = TypeVar("T")
-Cell = str | int | float
-Unit = Literal["bytes", "share"]
-
-
-@dataclass(frozen=True)
-class Share:
-    """The work of one part of a job array.
-
-    Attributes:
-        jobs, jobs_left: number of its jobs, and of those without a result.
-        seconds: estimated seconds for the latter.
-    """
-
-    jobs: int
-    jobs_left: int
-    seconds: float
+Table = Mapping[str, Any]
+NOTHING: Table = MappingProxyType({})
+BACKBONE, DATA, FILES = "backbone", "data", "files"
+"""Tables of a study that are not about a probe."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The work of a study, with estimates of time, disk space and memory.
+@dataclass(frozen=True, repr=False)
+class Study(StudyKeys):
+    """A study; its fields are the keys of the file, with `_` for `-`.
 
     Attributes:
-        title: title of the study.
-        parts: one per domain, data set or training: column → name or number. All have the same columns.
-        units: units of the columns with bytes, or with shares between 0 and 1.
-        counting: how the number of jobs is composed, such as "2 backbones × 3 domains = 6 regressions".
-        jobs, jobs_left: number of all jobs, and of those without a result.
-        extraction, probing: estimated seconds for the missing features and for the missing jobs.
-        disk, free: bytes still to be written, and bytes free on the disk; 0 if nothing is extracted.
-        memory: bytes needed for the largest part; 0 if not estimated.
-        alone: whether jobs run one after another, in one process.
-        extracting: whether the jobs extract the features themselves, so that a part of them extracts only its own.
-        loads: what decides which part of a job array runs each job.
-        notices: requested work that cannot be done.
+        name: its name, as of a shipped study, or that of its file; only to speak of it.
+        backbone: values for all backbones, by their names in `BackboneKeys`, and for single ones by the names of these.
+        data: tables of the user's own data sets by name, with the keys of a data set's own file.
+        settings: values for probes by the names of their tables, with the names of keys.
+        files: paths of named files, with the SHA-256 that they had in a run.
     """
 
-    title: str
-    parts: Sequence[Mapping[str, Cell]]
-    jobs: int
-    jobs_left: int
-    units: Mapping[str, Unit] = field(default_factory=dict)
-    counting: str = ""
-    extraction: float = 0.0
-    probing: float = 0.0
-    disk: int = 0
-    free: int = 0
-    memory: int = 0
-    alone: bool = False
-    extracting: bool = False
-    loads: Sequence[Load] = ()
-    notices: Sequence[Notice] = ()
-
-    def share(self, part: Part) -> Share:
-        """The work of a part of a job array: (2, 4) for the second of four."""
-        own = own_jobs(self.loads, part, lambda load: load.cost, lambda load: load.shared)
-        left, all_left = ([load.cost for load in of if load.left] for of in (own, self.loads))
-        seconds = self.probing + (self.extraction if self.extracting else 0.0)
-        return Share(len(own), len(left), seconds * sum(left) / sum(all_left) if sum(all_left) else 0.0)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """One row per part."""
-        import pandas as pd
-
-        return pd.DataFrame([dict(part) for part in self.parts])
+    name: str = ""
+    backbone: Table = field(default_factory=dict)
+    data: Mapping[str, Table] = field(default_factory=dict)
+    settings: Mapping[str, Table] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"Plan({self.title!r}: {len(self.parts)} parts, {self.jobs_left} of {self.jobs} jobs to do)"
+        own = {each.name: each.default for each in fields(StudyKeys)}
+        changed = [f"{name}={_shown(getattr(self, name))}" for name in own if getattr(self, name) != own[name]]
+        return f"Study({', '.join([repr(self.name), *changed])})"
 
-    def _repr_html_(self) -> str:
-        return table_html(repr(self), self.to_frame())
+    def replace(self, **keys: Any) -> "Study":
+        """The study with other values; probes that are left out take their settings with them.
 
+        Args:
+            keys: keys of the study by their names in Python (`class_balanced`); tables as mappings, which change only
+                what they name: `knn={"k": 5}`, `backbone={"pool": "cls"}`.
+        """
+        return changed(self, keys, "this study")
 
-class Stepping(Protocol):
-    """Called with the number of every step of a long computation, and a detail such as its loss."""
+    def to_toml(self, *, comments: bool = False) -> str:
+        """The study as TOML, with every setting.
 
-    def __call__(self, step: int, detail: str = "") -> None: ...
+        Args:
+            comments: explain every key.
+        """
+        from unseen.studies.toml import written
 
+        return written(self, comments=comments)
 
-class Watch(Protocol):
-    """Receives the progress of a study, which commands print and notebooks show as bars.
+    def backbone_keys(self, name: str) -> BackboneKeys:
+        """How a backbone is loaded: the values of its own table, then those for all.
 
-    It may be pickled for processes that run jobs, which only call `tell`.
-    """
+        Args:
+            name: the name of its table, or its id.
+        """
+        common = {each: value for each, value in self.backbone.items() if not isinstance(value, Mapping)}
+        return BackboneKeys(**{**common, **self.backbone.get(name, NOTHING)})
 
-    def planned(self, plan: Plan) -> None:
-        """Called with the plan before the work starts."""
+    @property
+    def named_backbones(self) -> dict[str, Table]:
+        """The backbones with tables of their own."""
+        return {name: table for name, table in self.backbone.items() if isinstance(table, Mapping)}
 
-    def tell(self, sentence: str) -> None:
-        """Called with a message for the user."""
+    def group_of(self, label: str) -> str:
+        """The group of a backbone by its label, which for one of several layers or poolings begins with its name."""
+        name = next((name for name in self.named_backbones if f"{label}/".startswith(f"{name}/")), label)
+        return self.backbone_keys(name).group or ""
 
-    def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
-        """A function to call with the progress of the extraction of a split."""
+    def probe_settings(self, word: str) -> Table:
+        """The values for a probe."""
+        return self.settings.get(probe_table(word), NOTHING)
 
-    def stepping(self, what: str, total: int) -> Stepping:
-        """A function to call with the number of every step of a long computation, such as a training."""
+    def numbers_of_shots(self, word: str) -> tuple[int | None, ...] | None:
+        """Shots of a probe: its own, or else the study's; None for what the probe usually takes."""
+        shots = self.probe_settings(word).get("shots", self.shots)
+        return None if shots is None else tuple(None if number == "all" else number for number in shots)
 
-    def started(self, left: int, jobs: int, seconds: float) -> None:
-        """Called with the number of missing jobs, of all jobs, and the estimated seconds."""
-
-    def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-        """Yields items when they are done; `total` is their number, if known."""
-
-
-class Silent:
-    """A watch that shows nothing."""
-
-    def planned(self, plan: Plan) -> None:
-        pass
-
-    def tell(self, sentence: str) -> None:
-        pass
-
-    def extracting(self, domain: str, split: str) -> "Callable[[Progress], None]":
-        return lambda progress: None
-
-    def stepping(self, what: str, total: int) -> Stepping:
-        return lambda step, detail="": None
-
-    def started(self, left: int, jobs: int, seconds: float) -> None:
-        pass
-
-    def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-        yield from items
+    def seeds_of(self, word: str) -> range:
+        """The seeds of a probe: its own number of them, or else the study's."""
+        return range(self.probe_settings(word).get("seeds") or self.seeds)
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A study with its features.
-
-    Attributes:
-        run: the record of the run, without its scores.
-        jobs: all jobs, including those with a result.
-        work: takes jobs, the folder of results and the hardware, runs the missing jobs and yields each when it is done.
-        seconds: takes the same, and estimates the seconds of the missing jobs.
-        write_beside: writes additional files into the folder of the run, which is locked meanwhile.
-        records_itself: whether `work` writes the run, job by job, since a job replaces an earlier one. Other runs are
-            written after the first result, so that a folder is not bound to settings that give none.
-        replaces: whether the run replaces a run in its folder with other features or another protocol, instead of being
-            refused; it is added to a run with the same ones.
-        cost: relative cost of a job, to divide jobs fairly into parts of a job array.
-        shared: what a job shares with others that should be in the same part.
-    """
-
-    run: RunData
-    jobs: Sequence[Job]
-    work: Callable[[Sequence[Job], Path, Means], Iterator[Job]]
-    seconds: Callable[[Sequence[Job], Path, Means], float]
-    write_beside: Callable[[Path], None] = lambda folder: None
-    records_itself: bool = False
-    replaces: bool = False
-    cost: Callable[[Job], float] = even
-    shared: Callable[[Job], Hashable] = same_features
+def probe_table(word: str) -> str:
+    """The name of a probe's table: its name, or that of its file without the ending."""
+    return Path(own_place(word)[0]).stem if is_own_file(word) else word
 
 
-class Request(Protocol):
-    """A request for a study; every study has its own frozen dataclass."""
-
-    def plan(self, out: Path, means: Means) -> Plan:
-        """Plan the work in a folder; a folder with another run is refused."""
-
-    def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
-        """Extract the missing features, or open existing ones."""
-
-
-def plan_study(request: Request, out: Path, *, means: Means = ALONE) -> Plan:
-    """Plan a study without running anything."""
-    check_writable(out)
-    return request.plan(out, means)
-
-
-def plan_of_run(folder: Path) -> Plan:
-    """The finished and missing jobs of a run: one part per backbone, domain and probe, with its finished jobs."""
-    data, keys = read_record(folder)
-    results = read_all(folder / RESULTS, keys)
-    firsts = (next(result_scores(result, data), None) for result in results)
-    done = Counter((score.backbone, score.domain, score.probe) for score in firsts if score)
-    parts: list[dict[str, Cell]] = [
-        {"backbone": backbone, "domain": domain, "probe": probe, "jobs done": number}
-        for (backbone, domain, probe), number in done.items()
-    ]
-    return Plan(data.title, parts, len(keys), len(keys) - len(results))
-
-
-def run_study(
-    request: Request,
-    out: Path,
-    *,
-    means: Means = ALONE,
-    watch: Watch | None = None,
-    ignore_disk: bool = False,
-    part: Part = WHOLE,
-) -> RunData:
-    """Run the missing work of a study in a folder, and return the whole run with its scores.
-
-    An interrupted call resumes when it is repeated; a request for another part of the same study is added to the run.
+def changed(study: Study, keys: Mapping[str, Any], where: str) -> Study:
+    """The study with other values.
 
     Args:
-        ignore_disk: start even if the disk seems too small.
-        part: the part of the jobs to run if other calls run the rest; the run is recorded as a whole.
+        keys: values by names of keys, as in files or in Python; tables as mappings.
+        where: name of what they come from, for errors.
     """
-    told = watch or Silent()
-    check_writable(out)
-    plan = request.plan(out, means)
-    told.planned(plan)
-    refuse_full_disk(out, plan.disk, ignore=ignore_disk)
-    return run_prepared(request.prepare(out, means, told), out, means=means, watch=told, plan=plan, part=part)
+    known, values, tables = keys_of(StudyKeys), dict[str, Any](), dict[str, Table]()
+    for name, value in keys.items():
+        if isinstance(value, Mapping):
+            tables[file_name(name)] = value
+            continue
+        found = find_key(known, name, where, (BACKBONE, DATA, *_probe_tables(study)))
+        values[found.field] = read_value(found, value, where)
+    study = replace(study, **values)
+    if "probes" in values:
+        used = {*_probe_tables(study)}
+        study = replace(study, settings={name: table for name, table in study.settings.items() if name in used})
+    for name, table in tables.items():
+        study = _with_table(study, name, table, where)
+    return study
 
 
-def run_prepared(
-    found: Prepared,
-    out: Path,
-    *,
-    means: Means = ALONE,
-    watch: Watch | None = None,
-    plan: Plan | None = None,
-    part: Part = WHOLE,
-) -> RunData:
-    """Run the missing jobs of a run, write its record with the first result, and return the run with its scores.
+def with_value(study: Study, path: str, text: str) -> Study:
+    """The study with one value from the command line: `knn.k` and `5,20`."""
+    from unseen.reading.keys import read_text
 
-    Args:
-        plan: the plan of the run, if there is one; its estimate is used if the number of missing jobs is the same.
-        part: as in `run_study`.
-    """
-    told, results = watch or Silent(), out / RESULTS
-    remove_unfinished(out)
-    jobs = own_jobs(found.jobs, part, found.cost, found.shared)
-    left = len(missing(jobs, results))
-    waiting = len(missing(found.jobs, results)) == len(found.jobs) > 0
-    if not waiting and not found.records_itself:
-        _record(found, out, told)
-    if left:
-        same = plan is not None and plan.jobs_left == left
-        seconds = plan.probing if plan and same else found.seconds(jobs, results, means)
-        told.started(left, len(jobs), seconds)
-    failures: JobsError | None = None
-    try:
-        for _ in told.track(found.work(jobs, results, means), "jobs done", left):
-            if waiting and not found.records_itself:
-                _record(found, out, told)
-            waiting = False
-    except JobsError as error:
-        failures = JobsError(error.failures, error.done + len(jobs) - left)
-    if (out / RUN).is_file():
-        note_failures(out, failures.failures if failures else ())
-    if failures:
-        raise failures
-    if part != WHOLE and not (out / RUN).is_file():
-        raise OtherPartsError(f"part {part[0]} of {part[1]} has done its share, but the others have no results yet")
-    if found.replaces:  # by its own jobs' keys: another may have taken its place meanwhile
-        return with_scores(out, found.run, [job.key for job in found.jobs])
-    return read_run(out)
+    *parents, last = path.split(".")
+    where = f"--set {path}"
+    if not parents:
+        found = find_key(keys_of(StudyKeys), last, where, (BACKBONE, DATA, *_probe_tables(study)))
+        return changed(study, {found.field: read_text(found, text, where)}, where)
+    table, *inner = parents
+    if table == BACKBONE and len(inner) <= 1:
+        found = find_key(keys_of(BackboneKeys), last, where)
+        values: dict[str, Any] = {found.field: read_text(found, text, where)}
+        return changed(study, {BACKBONE: {inner[0]: values} if inner else values}, where)
+    if table == DATA and inner:
+        import tomllib
+
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        for name in reversed([*inner, last]):
+            value = {name: value}
+        return changed(study, {DATA: value}, where)
+    if inner:
+        raise UserError(f"{where}: {table} has no tables in it; a key of a probe is {table}.KEY")
+    word = next((each for each in study.probes if probe_table(each) == table), None)
+    if word is None:
+        raise UserError(_unused(table, study, where))
+    found = find_key(_probe_keys(word), last, where)
+    return changed(study, {table: {found.name: read_text(found, text, where)}}, where)
 
 
-def _record(found: Prepared, out: Path, told: Watch) -> None:
-    with folder_lock(out):
-        there = (out / RUN).is_file()
-        other = found.replaces and there and not _is_same(read_record(out)[0], found.run)
-        if other:
-            told.tell(f"{out}: replaces a run of other features or another protocol; to keep both, use another folder")
-        write = write_run if other else extend_run
-        write(out, found.run, [job.key for job in found.jobs])
-        found.write_beside(out)
+def _with_table(study: Study, name: str, table: Table, where: str) -> Study:
+    """The study with the values of a table."""
+    if name == BACKBONE:
+        return replace(study, backbone=_with_backbones(study.backbone, table, where))
+    if name == DATA:
+        merged = {**study.data}
+        for each, values in table.items():
+            if not isinstance(values, Mapping):
+                raise UserError(f"{where}: the tables of data sets are [data.NAME], not [data]")
+            merged[each] = _deep(merged.get(each, NOTHING), values)
+        return replace(study, data=merged)
+    if name == FILES:
+        wrong = next((each for each, value in table.items() if not isinstance(value, str)), None)
+        if wrong is not None:
+            raise UserError(f"{where}: [files] has the hash of each file as a text, but {wrong} has none")
+        return replace(study, files={**study.files, **table})
+    word = next((each for each in study.probes if probe_table(each) == name), None)
+    if word is None:
+        raise UserError(_unused(name, study, where))
+    known, values = _probe_keys(word), {**study.settings.get(name, NOTHING)}
+    for each, value in table.items():
+        found = find_key(known, each, f"{where}, [{name}]") if known else None
+        key_name = found.name if found else file_name(each)
+        values[key_name] = read_value(found, value, f"{where}, [{name}]") if found else value
+    return replace(study, settings={**study.settings, name: {k: v for k, v in values.items() if v is not None}})
 
 
-def _is_same(run: RunData, other: RunData) -> bool:
-    """Whether two runs have the same features and protocols, so that they may differ only in seeds and shots."""
-    first, second = (plain(each, MEASURED) for each in (run, other))
-    return all(
-        first[name] == second[name] for name in ("study", "title", "backbones", "features", "protocols", "levels")
-    )
+def _with_backbones(before: Table, table: Table, where: str, called: str = BACKBONE) -> Table:
+    known, merged, place = keys_of(BackboneKeys), {**before}, f"{where}, [{called}]"
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            merged[name] = _with_backbones(before.get(name, NOTHING), value, where, f"{called}.{name}")
+        else:
+            found = find_key(known, name, place)
+            merged[found.field] = read_value(found, value, place)
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def _deep(before: Table, table: Table) -> dict[str, Any]:
+    merged = {**before}
+    for name, value in table.items():
+        inner = merged.get(name)
+        merged[name] = _deep(inner, value) if isinstance(value, Mapping) and isinstance(inner, Mapping) else value
+    return merged
+
+
+def _unused(name: str, study: Study, where: str) -> str:
+    """The sentence about a table that no probe of the study has."""
+    from unseen.probes.by_name import all_probes
+
+    if name in all_probes():
+        return f"{where}: {name} is not among the probes of the study ({', '.join(study.probes)}); add it to them"
+    hint = did_you_mean(name, [BACKBONE, DATA, *_probe_tables(study)])
+    return f"{where}: no table '{name}'{hint or '; tables are [backbone], [data.NAME] and those of its probes'}"
+
+
+def _probe_tables(study: Study) -> Iterator[str]:
+    return map(probe_table, study.probes)
+
+
+def _probe_keys(word: str) -> Mapping[str, Key]:
+    """The keys of a probe by name; none if they are known only when its file is executed."""
+    if is_own_file(word):
+        return {}
+    return probe_keys(probe_class(word))
+
+
+def probe_class(name: str) -> "type[Probe]":
+    """The probe of that name; an unknown one is a user's error."""
+    from unseen.errors import look_up
+    from unseen.probes.by_name import all_probes
+
+    return look_up(all_probes(), name, "probe")
+
+
+def probe_keys(probe: "type[Probe]") -> dict[str, Key]:
+    """The keys of a probe's table: its own, then those of every probe that can be fitted to samples of classes."""
+    common = keys_of(ProbeKeys)
+    shots = {"shots"} if probe.input != "vectors" else set[str]()
+    return {**keys_of(probe), **{name: each for name, each in common.items() if name not in shots}}
+
+
+def refuse_nothing(study: Study) -> None:
+    """Refuse a study that says nothing about its probes, and unknown probes."""
+    if not study.probes:
+        raise UserError(f"{study.name or 'the study'}: names no probes; name some (unseen ls probes)")
+    for word in study.probes:
+        if not is_own_file(word):
+            probe_class(word)
+    tables = [*_probe_tables(study)]
+    twice = next((name for name in tables if tables.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"two probes are called {twice}; name each once")
+
+
+def _shown(value: Any) -> str:
+    listed: Iterable[Any] = value if isinstance(value, tuple) else ()
+    return repr([*listed]) if isinstance(value, tuple) else repr(value)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from math import ceil, floor
 from typing import Any
 
+from unseen.analyses.axes.together import AXES, SEEN, Axes, Measure
 from unseen.metrics.accuracy_scales import logit
 from unseen.report.axes.words import rank_text, value_text
-from unseen.studies.axes.together import AXES, SEEN, Axes, Measure
 
 STEPS = (20, 10, 5, 2, 1, 0.5, 0.2, 0.1)
 """Steps between the ticks of an axis, in percent."""

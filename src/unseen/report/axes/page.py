@@ -1,11 +1,11 @@
 """The page across axes: the same backbones on concepts, tasks and shifts."""
 
+from unseen.analyses.axes.together import AXES
 from unseen.report.axes.measures import axis_groups, drawn_measures
+from unseen.report.axes.page_data import AxesPage
 from unseen.report.axes.words import findings
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
-from unseen.studies.axes.page_data import AxesPage
-from unseen.studies.axes.together import AXES
 from unseen.text.words import counted
 
 TITLE = "Across axes: concepts, tasks and shifts"

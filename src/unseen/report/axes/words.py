@@ -2,9 +2,9 @@
 
 from collections import Counter
 
+from unseen.analyses.axes.together import Axes, AxisPair, Measure, Standing
 from unseen.metrics.correlation import LEAST
 from unseen.metrics.resampling import Interval
-from unseen.studies.axes.together import Axes, AxisPair, Measure, Standing
 from unseen.text.words import counted, joined, signed
 
 FEW = 10

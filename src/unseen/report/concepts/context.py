@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from unseen.analyses.paired import MOST_PAIRS, PairComparison, PairTest, pair_tests
 from unseen.errors import UserError, did_you_mean
 from unseen.report.concepts.level_ways import main_part
 from unseen.report.concepts.rows import Row, make_rows, seen_domain
@@ -15,7 +16,6 @@ from unseen.runs.concept_resamples import Cell, Resampled, difference_intervals,
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.score import shots_name
 from unseen.runs.tables import score_table, summarise, with_concept_intervals
-from unseen.studies.concepts.comparison import MOST_PAIRS, PairComparison, PairTest, pair_tests
 
 if TYPE_CHECKING:
     from unseen.metrics.resampling import Interval
@@ -46,7 +46,7 @@ class ConceptContext:
     @property
     def has_levels(self) -> bool:
         """Whether domains are levels of concepts, not a user's own features of some classes."""
-        return self.data.study != "probe"
+        return "concepts" in self.data.axes
 
     @cached_property
     def table(self) -> pd.DataFrame:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from markupsafe import Markup
 
+from unseen.analyses.paired import PairTest
 from unseen.metrics.resampling import Interval
 from unseen.report.concepts.rows import Row, main_row, metric_title
 from unseen.runs.data import Domain, RunData
 from unseen.runs.tables import LOGISTIC
-from unseen.studies.concepts.comparison import PairTest
 from unseen.text.words import signed
 
 OverConcepts = Mapping[tuple[str, str, str], Interval]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 
+from unseen.analyses.label_noise.inspection import Inspection
 from unseen.errors import UserError
 from unseen.images.decode import decode
 from unseen.images.source import ImageSource
@@ -11,7 +12,6 @@ from unseen.images.transform import Transform
 from unseen.report.core.model import Gallery, Page, Picture, Section
 from unseen.report.core.render import write_page
 from unseen.runs.tables import write_table
-from unseen.studies.concepts.label_noise import Inspection
 
 THUMBNAIL = Transform(size=96, resize=96)
 SHOWN = 500

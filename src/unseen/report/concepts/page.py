@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from unseen.analyses.paired import PairComparison
 from unseen.report.concepts.context import ConceptContext, complete
 from unseen.report.concepts.findings import findings
 from unseen.report.concepts.rows import METRICS, Row, main_row, seen_domain, shots_order, unique
@@ -16,7 +17,6 @@ from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
 from unseen.runs.comparability_words import comparison_notices
 from unseen.runs.data import RunData
-from unseen.studies.concepts.comparison import PairComparison
 from unseen.text.words import counted
 
 MOST_ROWS = 4000

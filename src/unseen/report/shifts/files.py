@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from unseen.analyses.robustness.fits import ShiftFit, ShiftStudy
+from unseen.analyses.robustness.fitted_model import FittedModel
+from unseen.analyses.robustness.groups import AVERAGE, GroupScore, group_scores
+from unseen.analyses.robustness.notes import notes
 from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
 from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, interval
 from unseen.metrics.robustness_checks import Comparison
+from unseen.probes.by_name.classifier import PROTOCOL
 from unseen.report.shifts.page import write_shift_page
 from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
-from unseen.studies.shifts.fitted_model import FittedModel
-from unseen.studies.shifts.groups import AVERAGE, GroupScore, group_scores
-from unseen.studies.shifts.notes import notes
-from unseen.studies.shifts.study import PROTOCOL, ShiftFit, ShiftStudy
 from unseen.version import __version__
 
 GRID = 41

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from unseen.analyses.robustness.fitted_model import FittedModel
 from unseen.report.shifts.page_data import OodPanel, ShiftPage
-from unseen.studies.shifts.fitted_model import FittedModel
 from unseen.text.words import joined, signed
 
 MOST_NAMED = 3

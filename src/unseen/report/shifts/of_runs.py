@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from unseen.analyses.robustness.of_runs import RunFits, fit_chosen, fit_runs, table_of_runs
 from unseen.errors import option
 from unseen.report.shifts.files import study_page
 from unseen.report.shifts.page_data import ShiftPage
+from unseen.runs.data import RunData
 from unseen.runs.provenance import provenance
-from unseen.runs.record import read_results, read_run
-from unseen.studies.shifts.of_runs import RunFits, fit_chosen, fit_runs, table_of_runs
+from unseen.runs.record import read_with_results
+from unseen.runs.results import Result
+from unseen.runs.scores import results_on
 
 
 def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets: Sequence[str] = ()) -> ShiftPage:
@@ -18,7 +21,7 @@ def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets:
     Args:
         id_sets, ood_sets: columns to fit; by default derived from the test sets and their classes.
     """
-    runs = table_of_runs([(folder.resolve().name, read_run(folder), read_results(folder)) for folder in folders])
+    runs = table_of_runs([(folder.resolve().name, *_read(folder)) for folder in folders])
     fits = fit_chosen(runs, id_sets, ood_sets) if id_sets or ood_sets else fit_runs(runs)
     places = ", ".join(str(folder) for folder in folders)
     told = [*runs.data.notices, *fits.notices]
@@ -39,6 +42,13 @@ def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets:
         provenance={**page.provenance, "Fitted on": _fitted_on(fits), **provenance(runs.data)},
         accuracies=runs,
     )
+
+
+def _read(folder: Path) -> tuple[RunData, list[Result]]:
+    """The test sets of a run, and the results on them."""
+    whole, results = read_with_results(folder)
+    data = whole.on_axes("shifts")
+    return data, results_on(data, results)
 
 
 def _fitted_on(fits: RunFits) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unseen.studies.shifts.fitted_model import FittedModel
+from unseen.analyses.robustness.fitted_model import FittedModel
 
 if TYPE_CHECKING:
-    from unseen.studies.shifts.of_runs import RunTable
+    from unseen.analyses.robustness.of_runs import RunTable
 
 
 @dataclass(frozen=True)

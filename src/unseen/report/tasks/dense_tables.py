@@ -6,10 +6,10 @@ from unseen.papers.dense_settings import METRIC_TITLES, PROBE_TITLES, TRAINED, c
 from unseen.papers.transfer import SOURCE
 from unseen.probes.by_name import patch_probes
 from unseen.report.core.model import Cell, Column, Row, Table
+from unseen.report.tasks.dense_data import DenseProbe, DenseTask
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.tables import backbone_row
 from unseen.runs.score import Score
-from unseen.studies.tasks.dense_page import DenseProbe, DenseTask
-from unseen.studies.tasks.page_data import TaskPage
 
 WHAT = {
     "detector-frozen": "Faster R-CNN with a feature pyramid; only the last stage of the backbone is trained",

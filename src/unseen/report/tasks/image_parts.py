@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.analyses.tasks.averages import scaled
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import Correlation
 from unseen.papers.image_settings import PRINTED, TITLES
 from unseen.papers.transfer import IMAGENET
 from unseen.report.core.model import Cell, Column, Figure, Gallery, Picture, Series, Table
 from unseen.report.core.ticks import percent_ticks
+from unseen.report.tasks.image_data import ImageResult
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED
 from unseen.report.tasks.tables import backbone_row, minus
-from unseen.studies.tasks.analysis import scaled
-from unseen.studies.tasks.by_image.page import ImageResult
-from unseen.studies.tasks.page_data import TaskPage
 from unseen.text.words import counted
 
 if TYPE_CHECKING:

@@ -10,17 +10,18 @@ from statistics import fmean
 
 import numpy as np
 
+from unseen.analyses.tasks.data import OTHER
 from unseen.metrics.catalogue import METRICS
 from unseen.papers.dense_settings import METRIC_TITLES, is_headline, text_with_unit
 from unseen.papers.transfer import LINEAR, task_setting
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
+from unseen.report.tasks.dense_data import DenseTask
 from unseen.report.tasks.image_parts import image_findings
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.tables import compared_images, leader
 from unseen.runs.score import Score
-from unseen.studies.tasks.dense_page import DenseTask
-from unseen.studies.tasks.page_data import OTHER, TaskPage
 from unseen.text.words import counted, joined
 
 MOST_NAMED = 3

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from unseen.report.core.model import Figure, Series
-from unseen.studies.tasks.page_data import Bins, TaskPage, Tuned
+from unseen.report.tasks.page_data import Bins, TaskPage, Tuned
 from unseen.text.words import joined
 
 PUBLISHED = {"Supervised": ("supervised (paper)", 4)}

@@ -1,7 +1,13 @@
 """Tables of the task study: one row per backbone; a score is bold only if an interval supports that it is higher."""
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
+import pandas as pd
+
+from unseen.analyses.tasks.averages import CorrelationTable, Pair
+from unseen.analyses.tasks.data import OTHER
+from unseen.analyses.tasks.imagenet import SHOTS
 from unseen.metrics.correlation import Correlation
 from unseen.metrics.leaders import clear_leader
 from unseen.papers.dense_settings import is_headline
@@ -15,8 +21,9 @@ from unseen.papers.transfer import (
     task_setting,
 )
 from unseen.report.core.model import Cell, Column, Row, Table
+from unseen.report.tasks.page_data import TaskPage
 from unseen.runs.score import Score
-from unseen.studies.tasks.page_data import OTHER, SHOTS, CorrelationTable, Pair, TaskPage
+from unseen.runs.tables import write_table
 
 NO_FIT: dict[str, object] = {"penalty": None, "edge": None, "converged": None}
 OVER_TEN = "mean of the paper's ten"
@@ -78,6 +85,11 @@ def score_rows(page: TaskPage) -> list[dict[str, object]]:
         setting = {"setting": f"{task_setting(score)}-{score.metric}"}
         rows.append({**score_row(score), **setting, **NO_FIT, "limit": limits.get(score.domain)})
     return rows
+
+
+def write_score_table(page: TaskPage, path: Path) -> None:
+    """Write the run's own scores as a table."""
+    write_table(pd.DataFrame(score_rows(page)).astype({"limit": "Int64"}), path)
 
 
 def _by_dataset(page: TaskPage, setting: str) -> Table:

@@ -17,18 +17,10 @@ from unseen.errors import UserError, did_you_mean, names_of, option
 from unseen.features.features import INTEGER, Features
 from unseen.features.readers import read_features
 from unseen.images.releases import WNID
-from unseen.studies.concepts.features import (
-    OWN,
-    SIDES,
-    VALIDATION,
-    Place,
-    check_alike,
-    own_features,
-    read_for_planning,
-    stores_in,
-)
+from unseen.studies.stored_features import OWN, Place, check_alike, own_features, read_for_planning, stores_in
 
-SPLITS = {"train": ("train", VALIDATION), "test": ("test",)}
+SIDES = ("train", "test")
+SPLITS = {"train": ("train", "val"), "test": ("test",)}
 """Splits whose features are used for training and for testing."""
 Sources = Mapping[str, Sequence["NamedFeatures"]]
 """Features for training and for testing, those of each split in the order of their folders."""
@@ -113,6 +105,11 @@ def class_counts(folder: Path) -> Counter[str]:
     return +counts
 
 
+def named_classes(folder: Path) -> set[str]:
+    """The names of all classes of which there are features in a folder and in the folders of its domains."""
+    return {name for _, place in feature_places(folder) for name in read_for_planning(place.path).classes}
+
+
 def one_backbone(folder: Path) -> str:
     """The name of the only backbone whose features are in a folder."""
     names = sorted({place.backbone or OWN for _, place in feature_places(folder)})
@@ -127,7 +124,8 @@ def feature_places(folder: Path) -> Iterator[tuple[str | None, Place]]:
     """(split, features) in a folder and in the folders of its domains, without those that were regrouped."""
     domains = sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
     for domain in (folder, *domains):
-        own: list[tuple[str | None, Place]] = [*own_features(domain)]
+        there = own_features(domain)
+        own: list[tuple[str | None, Place]] = list(there.items()) if {*SIDES} <= there.keys() else []
         named = {place.path for _, place in own}
         stores = [(store.split, store) for store in stores_in(domain) if store.backbone and store.path not in named]
         yield from ((split, place) for split, place in (*own, *stores) if "regrouped_from" not in place.about)

@@ -21,11 +21,9 @@ from unseen.errors import UserError, option
 from unseen.features.store import MANIFEST, write_store
 from unseen.images.domains import SEEN
 from unseen.images.splits import draw_place
-from unseen.probes.samples import ClassCounts
-from unseen.studies.concepts.features import SIDES, Place, feature_pairs
-from unseen.studies.concepts.named_features import NamedFeatures, named_features
+from unseen.studies.concepts.named_features import SIDES, NamedFeatures, named_features
 from unseen.studies.features import read_about
-from unseen.studies.probed_features import ProbedFeatures
+from unseen.studies.stored_features import Place
 
 BLOCK = 16_384
 
@@ -115,7 +113,36 @@ class _Grouping:
         return self.folder / f"regrouped-{self.side}-{self._key[:12]}"
 
 
-def regroup(
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The features of a domain by a backbone, made of rows of other features."""
+
+    backbone: str
+    domain: str
+    train: _Grouping
+    test: _Grouping
+
+    @property
+    def counts(self) -> tuple[list[int], list[int]]:
+        """Training and test rows of each concept."""
+        return self.train.counts, self.test.counts
+
+    @property
+    def dimension(self) -> int:
+        return self.train.sources[0].features.dimension
+
+    @property
+    def places(self) -> dict[str, Place] | None:
+        """The features, if they exist already."""
+        train, test = self.train.place, self.test.place
+        return {"train": train, "test": test} if train and test else None
+
+    def written(self) -> dict[str, Place]:
+        """The features; missing stores are written, and a store with exactly these concepts is used as it is."""
+        return {"train": self.train.place or self.train.write(), "test": self.test.place or self.test.write()}
+
+
+def grouped(
     folder: Path,
     backbone: str,
     levels: Mapping[str, Collection[str]],
@@ -123,10 +150,9 @@ def regroup(
     *,
     most: int | None = None,
     seen: str = SEEN,
-) -> dict[str, tuple[Place, Place]]:
-    """Write stores of the features of levels into `out`, made from the features of a backbone in `folder`.
+) -> Iterator[Grouped]:
+    """The features of levels, made from the features of a backbone in `folder`; stores are written into `out`.
 
-    Existing stores are not written again, and a store that has exactly the concepts of a domain is used directly.
     Stores that were regrouped themselves are not used as sources.
 
     Args:
@@ -135,47 +161,16 @@ def regroup(
         most: largest number of training images of an unseen concept; if it has more, the first ones of the draw.
         seen: the domain of the seen concepts.
     """
-    groupings = _groupings(folder, backbone, levels, out, most, seen)
-    return {
-        domain: (train.place or train.write(), test.place or test.write())
-        for domain, (train, test) in groupings.items()
-    }
-
-
-def regrouped_pairs(
-    folder: Path,
-    backbone: str,
-    levels: Mapping[str, Collection[str]],
-    out: Path,
-    *,
-    most: int | None = None,
-    seen: str = SEEN,
-) -> list[ProbedFeatures]:
-    """The pairs that `regroup` would give for the same arguments, for planning.
-
-    Features that exist have their hashes, so that jobs on them are known to be done.
-    """
-    pairs = []
     for domain, (train, test) in _groupings(folder, backbone, levels, out, most, seen).items():
-        there = train.place, test.place
-        if there[0] and there[1]:
-            pairs += feature_pairs(backbone, {domain: (there[0], there[1])}, levels)
-        else:
-            counts = ClassCounts(tuple(train.counts), tuple(test.counts))
-            rows = {"train": sum(counts.train), "test": sum(counts.test)}
-            size = (rows, len(counts.train), train.sources[0].features.dimension)
-            pairs.append(ProbedFeatures(backbone, domain, *size, samples=counts.samples, counts=counts))
-    return pairs
+        yield Grouped(backbone, domain, train, test)
 
 
 def _groupings(
     folder: Path, backbone: str, levels: Mapping[str, Collection[str]], out: Path, most: int | None, seen: str
 ) -> dict[str, tuple[_Grouping, _Grouping]]:
-    """The training and test features of every domain; the arguments are those of `regroup`."""
+    """The training and test features of every domain; the arguments are those of `grouped`."""
     if out.resolve() == folder.resolve():
-        raise UserError(
-            f"{folder}: features must be regrouped into another folder; choose another one ({option('out')})"
-        )
+        raise UserError(f"{folder}: features are regrouped into another folder; choose another one ({option('out')})")
     sources = named_features(folder, backbone, levels)
     found = {}
     for domain, concepts in levels.items():

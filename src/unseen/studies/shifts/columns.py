@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unseen.errors import UserError, did_you_mean, names_of, option
+from unseen.errors import UserError, did_you_mean, names_of, setting
 from unseen.metrics.class_subset import class_names, label_class, shared_classes
 from unseen.ontology.class_lists import CLASS_LISTS, class_list, list_name
 
@@ -76,7 +76,7 @@ def _listed_columns(
         if _covers(own, wanted, mapping)
     ]
     if not columns:
-        raise UserError(f"no test set has images of all {len(wanted):,} classes of '{scope}' ({option('classes')})")
+        raise UserError(f"no test set has images of all {len(wanted):,} classes of '{scope}' ({setting('classes')})")
     yield from columns
 
 

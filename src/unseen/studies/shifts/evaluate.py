@@ -14,8 +14,9 @@ from unseen.errors import UserError
 from unseen.features.logits import Logits, read_logits, store_logits
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
-from unseen.probes.by_name.classifier import Classifier
+from unseen.probes.by_name.classifier import Classifier, Outputs
 from unseen.probes.job import Job, fits_kept
+from unseen.probes.protocol import Setting
 from unseen.runs.flaws import MOST_EXAMPLES
 from unseen.runs.lock import folder_lock
 from unseen.runs.record import RUN, read_record
@@ -26,7 +27,10 @@ from unseen.studies.shifts.plans import load_model
 from unseen.studies.shifts.predictions import FOLDER as PREDICTIONS
 from unseen.studies.shifts.predictions import Classes, add_predictions, predictions
 from unseen.studies.shifts.survey import LOGITS, Part, Survey, Surveyed
-from unseen.studies.study import Watch
+from unseen.studies.watch import Watch
+
+OUTPUTS = "outputs"
+"""What the record of a run has for classifiers instead of features of a split."""
 
 
 @dataclass(eq=False)
@@ -103,7 +107,7 @@ def _values(logits: Logits, column: Column, guess: Classes, truth: Classes, test
     details: dict[str, Any] = {"test_set": test_set, "classes": len(column.kept)}
     details |= {"damaged": logits.damaged, "of": len(logits) + logits.damaged}
     details |= {"examples": list(logits.examples[:MOST_EXAMPLES])} if logits.damaged else {}
-    return fits_kept([Classifier().accuracy(int((guess == truth).sum()), len(truth), details)])
+    return fits_kept([*Classifier().fit(Outputs(guess, truth, details), [Setting()])])
 
 
 def by_model(jobs: Sequence[Job]) -> list[list[Job]]:
@@ -121,7 +125,8 @@ def write_tables(folder: Path, watch: Watch, model: str | None = None) -> None:
         if not (folder / RUN).is_file():
             return
         data, _ = read_record(folder)
-        keys = [key for each in data.features if model in {None, each.backbone} for key in each.keys.values()]
+        own = [each for each in data.features if model in {None, each.backbone}]
+        keys = [each.keys[OUTPUTS] for each in own if OUTPUTS in each.keys]
         replaced = add_results(folder, data, read_all(folder / RESULTS, keys))
     for name, columns in replaced.items():
         watch.tell(

@@ -24,6 +24,8 @@ from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor, spread_or
 from unseen.runs.means import ALONE, Means
 from unseen.runs.results import RESULTS, missing, read_result, result_path
+from unseen.studies.plan import Plan
+from unseen.studies.shifts.keys import BATCH, EVERY, RATES, STEPS
 from unseen.studies.shifts.plans import (
     ZERO_SHOT,
     ModelPlan,
@@ -34,7 +36,6 @@ from unseen.studies.shifts.plans import (
 )
 from unseen.studies.shifts.pool_networks import PoolNetwork, trained_classifier
 from unseen.studies.shifts.training import (
-    EVERY,
     checkpoint_of,
     image_seconds,
     remove_checkpoints,
@@ -43,13 +44,12 @@ from unseen.studies.shifts.training import (
     training_job,
 )
 from unseen.studies.shifts.training_sets import TrainingSet
-from unseen.studies.study import Plan, Silent, Watch
+from unseen.studies.watch import Silent, Watch
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
 
-STEPS, BATCH, WARMUP, DECAY = 50_000, 512, 500, 0.1
-RATES = (3e-5, 1e-4)
+WARMUP, DECAY = 500, 0.1
 ZERO, MODELS, CLASSES = "zero-shot.safetensors", "models.csv", "classes.csv"
 
 
@@ -133,7 +133,7 @@ class FinetuneRequest:
         if self.plan.head != ZERO_SHOT:
             raise UserError(f"{self.plan.backbone}: fine-tuning needs a zero-shot head, not '{self.plan.head}'")
         if not self.rates or min(self.rates) <= 0 or len(set(self.rates)) < len(self.rates):
-            raise UserError("fine-tuning needs learning rates above 0, each once (--rates)")
+            raise UserError("fine-tuning needs learning rates above 0, each once (rates)")
         if self.data.captioned:
             raise UserError(f"{self.data.name}: fine-tuning needs images with classes, not with captions")
         known = class_names(self.plan)
@@ -141,7 +141,7 @@ class FinetuneRequest:
         if odd:
             raise UserError(
                 f"{self.data.name}: the classifier has no outputs for {len(odd):,} of its classes: "
-                f"{names_of(odd)}{did_you_mean(odd[0], known)}; define its outputs (--outputs)"
+                f"{names_of(odd)}{did_you_mean(odd[0], known)}; say which classes its outputs are (outputs)"
             )
 
     def plan_training(self, out: Path, means: Means = ALONE) -> Plan:
@@ -223,7 +223,7 @@ class _Training:
             checkpoint_of(self.out, key), identity=key, seed=training.seed, every=self.every, watch=show,
         )  # fmt: skip
         if not values["finished"]:
-            raise UserError(f"{job.backbone}: fine-tuning diverged at rate {rate:g}; use smaller --rates")
+            raise UserError(f"{job.backbone}: fine-tuning diverged at rate {rate:g}; use smaller rates")
         return values
 
 
@@ -248,7 +248,7 @@ def _refuse_other(out: Path, job: Job) -> None:
 
 
 def _write_models(request: FinetuneRequest, out: Path) -> Path:
-    """Write `models.csv`, for `unseen shifts run --models`, and the file of classes that it names."""
+    """Write `models.csv`, a table of models for `unseen run shifts`, and the file of classes that it names."""
     plan = request.plan
     write_table(out / CLASSES, ["class", "name"], ([label, name] for label, name in class_names(plan).items()))
     source, _, place = plan.backbone.partition(":")

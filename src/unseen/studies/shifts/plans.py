@@ -1,12 +1,12 @@
-"""The models of a shift study: from a CSV file or options to classifiers."""
+"""The models of a shift study: from a CSV file or keys of backbones to classifiers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from unseen.errors import UserError, argument, did_you_mean, option
+from unseen.errors import UserError, did_you_mean, option
 from unseen.extension.own_code import runs_code
 from unseen.files import read_table
 from unseen.text.words import whole_number
@@ -71,12 +71,14 @@ class ModelPlan:
         return f"{self.head} head with {TEMPLATES.get(self.templates, f'the prompts of {Path(self.templates).name}')}"
 
 
-def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]:
+def read_plans(path: Path, *, common: ModelPlan | None = None, allow_code: bool = False) -> tuple[ModelPlan, ...]:
     """Read a CSV file with the columns model, backbone and optionally those of `OPTIONAL`; paths are relative to it.
 
     Args:
+        common: what holds for models whose cells are empty.
         allow_code: whether its backbones may be Python files and torch.hub folders, whose code is executed.
     """
+    usual = common or ModelPlan("", "")
     plans = dict[str, ModelPlan]()
     for line, row in read_table(path, ("model", "backbone"), OPTIONAL):
         for name in row:
@@ -93,40 +95,17 @@ def read_plans(path: Path, *, allow_code: bool = False) -> tuple[ModelPlan, ...]
         plans[model] = ModelPlan(
             model=model,
             backbone=_backbone_beside(path, row["backbone"]),
-            group=row["group"],
-            head=_beside(path, row["head"] or OWN, HEADS),
-            checkpoint=path.parent / row["checkpoint"] if row["checkpoint"] else None,
-            classes=_beside(path, row["classes"] or IMAGENET, OUTPUTS),
-            templates=_beside(path, row["templates"] or "openai", (*TEMPLATES, FORMER)),
-            weights=row["weights"] or "pretrained",
-            size=_size(path, line, row["size"]),
+            group=row["group"] or usual.group,
+            head=_beside(path, row["head"], HEADS) if row["head"] else usual.head,
+            checkpoint=path.parent / row["checkpoint"] if row["checkpoint"] else usual.checkpoint,
+            classes=_beside(path, row["classes"], OUTPUTS) if row["classes"] else usual.classes,
+            templates=_beside(path, row["templates"], (*TEMPLATES, FORMER)) if row["templates"] else usual.templates,
+            weights=row["weights"] or usual.weights,
+            size=_size(path, line, row["size"]) or usual.size,
         )
     if not plans:
         raise UserError(f"{path}: no models in it")
     return tuple(plans.values())
-
-
-def chosen_models(
-    backbones: Sequence[str], file: Path | None, common: ModelPlan, *, allow_code: bool = False
-) -> list[ModelPlan]:
-    """Models by the ids of their backbones, with the same options for all, or the models of a file.
-
-    Args:
-        allow_code: see `read_plans`.
-    """
-    if bool(backbones) == bool(file):
-        raise UserError(
-            f"no model was given; name some ({option('backbone', python='models')}), or a file of models "
-            f"({option('models')})"
-        )
-    if file:
-        return list(read_plans(file, allow_code=allow_code))
-    if common.checkpoint is not None and len(backbones) > 1:
-        several = option("models", "FILE")
-        raise UserError(f"{argument('checkpoint')} is for one backbone at a time; for several give {several}")
-    if len(set(backbones)) < len(backbones):
-        raise UserError("a backbone is given twice")
-    return [replace(common, model=name, backbone=name) for name in backbones]
 
 
 def check_plans(plans: Sequence[ModelPlan]) -> None:

@@ -1,8 +1,8 @@
 """`unseen shifts pool`: networks trained on parts and mixtures of one or two training sets, as jobs that resume.
 
 Every model is a job (`unseen.studies.shifts.model_pool` chooses its images). A killed job resumes from its last
-checkpoint, and on a CPU gives bit-identical weights. `models.csv` beside the trained networks is the input of `unseen
-shifts run --models`.
+checkpoint, and on a CPU gives bit-identical weights. `models.csv` beside the trained networks is a table of
+models for `unseen run shifts --backbone`.
 """
 
 import hashlib
@@ -26,6 +26,8 @@ from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor, spread_or
 from unseen.runs.means import ALONE, Means
 from unseen.runs.results import RESULTS, missing, read_result, result_path
+from unseen.studies.plan import Plan
+from unseen.studies.shifts.keys import EVERY, SENTENCE
 from unseen.studies.shifts.model_pool import RATIOS, PoolModel, Setup, mixture_rows, plan_pool
 from unseen.studies.shifts.plans import check_templates, templates_in_table
 from unseen.studies.shifts.pool_networks import (
@@ -40,7 +42,6 @@ from unseen.studies.shifts.pool_networks import (
 )
 from unseen.studies.shifts.recipes import Recipe, protocol_of
 from unseen.studies.shifts.training import (
-    EVERY,
     checkpoint_of,
     image_seconds,
     remove_checkpoints,
@@ -49,12 +50,9 @@ from unseen.studies.shifts.training import (
     training_job,
 )
 from unseen.studies.shifts.training_sets import TrainingSet, refuse_same_sets
-from unseen.studies.study import Plan, Silent, Watch
-from unseen.text.words import counted
+from unseen.studies.watch import Silent, Watch
 
 MODELS, CLASSES, NETWORKS = "models.csv", "classes.csv", "networks"
-SENTENCE = "a photo of a {}."
-"""The caption for CLIP models of an image with a class and no caption."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class PoolRequest:
         recipes: training recipe by kind of network.
         shares: λ of mixtures, the share of the first set, by kind of network.
         names: class → its name, for outputs of classifiers and for zero-shot classification; in this order.
-        templates: templates of zero-shot prompts, as for `unseen shifts run`.
+        templates: templates of zero-shot prompts, as for `unseen run shifts`.
         workers: processes that decode images.
     """
 
@@ -178,10 +176,8 @@ class PoolRequest:
             }
             for model in self.models
         ]  # fmt: skip
-        sets = counted(len(self.sets), "training set")
-        counting = f"{counted(len(self.networks), 'network')} on parts of {sets}"
         seconds = self.seconds(jobs) / means.places
-        return Plan("A pool of models", parts, len(self.jobs), len(left), counting=counting, probing=seconds)
+        return Plan("A pool of models", parts, len(self.jobs), len(left), probing=seconds)
 
     def seconds(self, jobs: Sequence[Job]) -> float:
         """Estimated seconds of trainings without decoding, from timing a step of each network."""
@@ -207,7 +203,7 @@ class PoolRequest:
         if unknown:
             raise UserError(
                 f"{len(unknown):,} classes of the training images are not among those of the models, such as "
-                f"{min(unknown)}; give a list that has them (--classes)"
+                f"{min(unknown)}; give a list that has them (classes)"
             )
         clip = next((name for name in self.networks if kind_of_network(name) == "clip"), None)
         if clip is not None:
@@ -310,7 +306,7 @@ def _write_models(request: PoolRequest, out: Path, watch: Watch) -> Path:
         job = request.jobs[model.name]
         result = read_result(out / RESULTS, job.key)
         if result is None or not result.values["finished"]:
-            why = "its training diverged; use a smaller --rate" if result else "it has no result yet"
+            why = "its training diverged; use a smaller rate" if result else "it has no result yet"
             watch.tell(f"{model.name} is left out: {why}")
             continue
         for sentence in skipped_sentence(model.name, result.values, model.setup.recipe.steps):

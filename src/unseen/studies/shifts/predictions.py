@@ -90,5 +90,5 @@ def read_predictions(path: Path) -> Mapping[str, Classes]:
         sizes = ", ".join(f"{name} {len(values)}" for name, values in list(arrays.items())[:4])
         raise UserError(f"{path}: models have predictions of different numbers of images ({sizes} …)")
     if not [name for name in arrays if name != LABELS]:
-        raise UserError(f"{path}: contains no predictions; give a file written by unseen shifts run")
+        raise UserError(f"{path}: contains no predictions; give a file written by unseen run shifts")
     return arrays

@@ -22,12 +22,11 @@ from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
 from unseen.images.open_dataset import OpenDataset
 from unseen.metrics.class_subset import lacking_classes
-from unseen.probes.by_name.classifier import Classifier
+from unseen.probes.by_name.classifier import PROTOCOL, Classifier
 from unseen.probes.job import Job
 from unseen.runs.results import RESULTS, missing
 from unseen.studies.shifts.columns import Column
 from unseen.studies.shifts.plans import ModelPlan, load_model
-from unseen.studies.shifts.study import PROTOCOL
 
 LOGITS = "logits"
 SCORED = 2e7
@@ -182,7 +181,7 @@ def _part(
     key = images.logits_key(spec, settings)
     digest = classifier_digest(spec) if isinstance(spec, ClassifierSpec) else ""
     jobs = tuple(
-        Classifier().job(
+        Classifier().column_job(
             model,
             column.name,
             {"classifier": digest, "outputs": key, "classes": column.digest},

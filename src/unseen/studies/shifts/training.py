@@ -13,12 +13,11 @@ from unseen.probes.finetuning.streamed import StreamedImages
 from unseen.probes.job import Held, Job, plain_json
 from unseen.runs.results import RESULTS, read_result
 from unseen.studies.finetuning import measured_step
+from unseen.studies.shifts.keys import EVERY
 from unseen.studies.shifts.pool_networks import PoolNetwork
 
 TRAINING = "training"
 """Name of the folder of checkpoints of running trainings."""
-EVERY = 500
-"""Steps between checkpoints."""
 
 
 def training_job(name: str, training: Any, backbone: str, dataset: str, revision: int = 1) -> Job:

@@ -1,11 +1,11 @@
 """Correlations between every two measures."""
 
+from unseen.analyses.axes.together import Axes, AxisPair
 from unseen.metrics.resampling import Interval
 from unseen.report.axes.measures import axis_starts
+from unseen.report.axes.page_data import AxesPage
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
-from unseen.studies.axes.page_data import AxesPage
-from unseen.studies.axes.together import Axes, AxisPair
 from unseen.text.words import signed
 
 

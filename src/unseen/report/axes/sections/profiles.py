@@ -1,9 +1,9 @@
 """The strengths and weaknesses of each backbone."""
 
+from unseen.report.axes.page_data import AxesPage
 from unseen.report.axes.words import strong_and_weak
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
-from unseen.studies.axes.page_data import AxesPage
 
 
 def build(page: AxesPage) -> Section:

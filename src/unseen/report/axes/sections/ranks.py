@@ -1,10 +1,10 @@
 """Ranks across axes, as lines from measure to measure."""
 
 from unseen.report.axes.measures import rank_spots
+from unseen.report.axes.page_data import AxesPage
 from unseen.report.axes.words import findings, rank_text, value_text
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
-from unseen.studies.axes.page_data import AxesPage
 
 
 def build(page: AxesPage) -> Section:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from itertools import combinations
 
+from unseen.analyses.axes.together import Axes, Measure
 from unseen.report.axes.measures import axis_label, axis_place, measure_ticks
+from unseen.report.axes.page_data import AxesPage
 from unseen.report.axes.words import value_text
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Choice, Figure, Section, Series
-from unseen.studies.axes.page_data import AxesPage
-from unseen.studies.axes.together import Axes, Measure
 
 
 def build(page: AxesPage) -> Section:

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from unseen.report.axes.page_data import AxesPage
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.report.core.provenance import provenance_section
-from unseen.studies.axes.page_data import AxesPage
 
 
 def build(page: AxesPage) -> Section:

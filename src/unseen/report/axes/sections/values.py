@@ -1,11 +1,11 @@
 """Every value with its rank."""
 
+from unseen.analyses.axes.together import Axes, Measure, Standing
 from unseen.report.axes.measures import axis_groups, axis_starts
+from unseen.report.axes.page_data import AxesPage
 from unseen.report.axes.words import from_seen, rank_text, short_value, value_text
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
-from unseen.studies.axes.page_data import AxesPage
-from unseen.studies.axes.together import Axes, Measure, Standing
 
 
 def build(page: AxesPage) -> Section:

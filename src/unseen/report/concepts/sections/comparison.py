@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from unseen.analyses.paired import ENOUGH_SEEDS, SIGNIFICANT, Comparison, PairComparison
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.rows import seen_domain
 from unseen.report.concepts.section_parts import domain_ticks
@@ -9,7 +10,6 @@ from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
 from unseen.runs.concept_resamples import drop_difference
 from unseen.runs.score import shots_name
-from unseen.studies.concepts.comparison import ENOUGH_SEEDS, SIGNIFICANT, Comparison, PairComparison
 from unseen.text.words import counted, signed
 
 COLUMNS = (

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from unseen.errors import option
+from unseen.analyses.tasks.imagenet import AgainstImagenet, ImagenetPoint
 from unseen.metrics.correlation import Correlation
 from unseen.papers.dense_settings import DENSE_SETTINGS, dense_title
 from unseen.papers.transfer import FINETUNED, LINEAR
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series, Table
 from unseen.report.core.ticks import percent_ticks
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED
 from unseen.report.tasks.tables import coefficient_table, minus
-from unseen.studies.tasks.page_data import AgainstImagenet, ImagenetPoint, TaskPage
 
 FEWEST_POINTS = 3
 TITLES = {LINEAR: "linear probes", FINETUNED: "fine-tuned"}
@@ -43,8 +43,8 @@ def _title(setting: str) -> str:
 def _section(page: TaskPage, setting: str, parts: Sequence[AgainstImagenet]) -> Section:
     note = (
         "One figure per data set, as in the paper's Figs. 5 and 6; both axes are logits. Large marks are backbones of "
-        f"this run with a known accuracy on ImageNet ({option('imagenet-top1')}). r is Pearson's correlation over the "
-        "paper's models, or over this run's backbones if the paper has no such scores."
+        "this run with a known accuracy on ImageNet (backbone.imagenet-top1 in a study). r is Pearson's correlation "
+        "over the paper's models, or over this run's backbones if the paper has no such scores."
     )
     figures = [_figure(page, part) for part in parts]
     title = f"ImageNet: {_title(setting)}"

@@ -4,9 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import product
 
+from unseen.analyses.tasks.data import OTHER
 from unseen.papers.transfer import ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE, SCALED_ECE, task_setting
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.section_parts import (
     NONE_BOLD,
     reliability_figure,
@@ -15,7 +17,6 @@ from unseen.report.tasks.section_parts import (
     tuned_title,
 )
 from unseen.report.tasks.tables import score_tables
-from unseen.studies.tasks.page_data import OTHER, TaskPage
 
 CALIBRATIONS = {ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE}
 

@@ -1,14 +1,16 @@
 """Every setting against accuracy on ImageNet."""
 
+from unseen.analyses.tasks.averages import Average
+from unseen.analyses.tasks.data import OTHER
 from unseen.metrics.correlation import LEAST_DRAWN
 from unseen.papers.dense_settings import is_headline
 from unseen.papers.transfer import IMAGENET
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.core.ticks import percent_ticks
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED
 from unseen.report.tasks.tables import correlation_tables, minus
-from unseen.studies.tasks.page_data import OTHER, Average, TaskPage
 
 
 def build(page: TaskPage) -> Section | None:

@@ -11,10 +11,10 @@ from unseen.images.dense.pictures import legend
 from unseen.papers.dense_settings import METRIC_TITLES, text_with_unit
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Gallery, Picture, Section, Series
+from unseen.report.tasks.dense_data import DenseProbe, DenseResult, DenseTask
 from unseen.report.tasks.dense_tables import class_metric, class_table, probe_table, slug
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.section_parts import NONE_BOLD
-from unseen.studies.tasks.dense_page import DenseProbe, DenseResult, DenseTask
-from unseen.studies.tasks.page_data import TaskPage
 
 MOST_BYTES = 3_000_000
 """Limit for all pictures of a page together."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from unseen.analyses.tasks.imagenet import SHOTS
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.section_parts import GREY_ROWS, PUBLISHED, SELF_SUPERVISED
 from unseen.report.tasks.tables import score_tables
 from unseen.runs.score import Score
-from unseen.studies.tasks.page_data import SHOTS, TaskPage
 
 
 def build(page: TaskPage) -> Section | None:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
+from unseen.report.tasks.page_data import TaskPage, Tried, Tuned
 from unseen.report.tasks.section_parts import tuned_title
-from unseen.studies.tasks.page_data import TaskPage, Tried, Tuned
 
 AUGMENTS = {"crop+flip": "random crop and flip", "centre": "centre crop"}
 BESIDE = 0.08

@@ -5,9 +5,9 @@ from unseen.report.core.discover import PageSection
 from unseen.report.core.metric_words import metric_words, probe_words
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.report.core.own_code import NOTE, code_table, own_metrics
+from unseen.report.tasks.page_data import TaskPage
 from unseen.runs.data import known_metrics
 from unseen.runs.score import shots_name
-from unseen.studies.tasks.page_data import TaskPage
 
 CAPTION = "Further probes and metrics; shares in percent"
 COLUMNS = (

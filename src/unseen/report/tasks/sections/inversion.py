@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.metrics.colour import COLOURS
 from unseen.papers.image_settings import TITLES
 from unseen.papers.transfer import IMAGENET
-from unseen.probes.by_name.inversion import COLOURS, Inversion
+from unseen.probes.by_name.inversion import Inversion
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.tasks.image_data import ImageResult
 from unseen.report.tasks.image_parts import (
     box_figure,
     galleries,
@@ -21,9 +23,8 @@ from unseen.report.tasks.image_parts import (
     results_of,
     value_text,
 )
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.tables import backbone_row, minus
-from unseen.studies.tasks.by_image.page import ImageResult
-from unseen.studies.tasks.page_data import TaskPage
 
 PROBE = Inversion.name
 NOTE = (

@@ -7,9 +7,9 @@ from unseen.papers.transfer import FINETUNED, LINEAR, task_setting
 from unseen.report.core.discover import PageSection
 from unseen.report.core.metric_words import metric_words
 from unseen.report.core.model import Figure, Section, Series
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.section_parts import GREY_ROWS
 from unseen.report.tasks.tables import score_tables
-from unseen.studies.tasks.page_data import TaskPage
 from unseen.text.words import joined
 
 MANY_SHOT = {LINEAR: "", FINETUNED: ", fine-tuned"}

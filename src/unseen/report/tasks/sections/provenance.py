@@ -5,7 +5,7 @@ from unseen.papers.transfer import SOURCE
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
 from unseen.report.core.provenance import provenance_section
-from unseen.studies.tasks.page_data import TaskPage
+from unseen.report.tasks.page_data import TaskPage
 
 
 def build(page: TaskPage) -> Section:

@@ -1,10 +1,10 @@
 """Ranks of each model as a radar chart (Fig. 7 of Ericsson et al. 2021)."""
 
+from unseen.analyses.tasks.averages import spokes
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.section_parts import PUBLISHED, SELF_SUPERVISED
-from unseen.studies.tasks.analysis import spokes
-from unseen.studies.tasks.page_data import TaskPage
 
 LEAST_AXES = 3
 """Fewest settings of a radar chart."""

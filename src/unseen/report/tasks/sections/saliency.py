@@ -10,6 +10,7 @@ from unseen.papers.image_settings import TITLES
 from unseen.probes.saliency.grid import EXACT, Grid
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Section
+from unseen.report.tasks.image_data import ImageResult
 from unseen.report.tasks.image_parts import (
     box_figure,
     correlation_sentence,
@@ -21,8 +22,7 @@ from unseen.report.tasks.image_parts import (
     results_of,
     value_text,
 )
-from unseen.studies.tasks.by_image.page import ImageResult
-from unseen.studies.tasks.page_data import TaskPage
+from unseen.report.tasks.page_data import TaskPage
 
 METRIC, PROBE = "diffusion", "saliency"
 COLOURS = "inferno"

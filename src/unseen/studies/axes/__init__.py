@@ -1,1 +1,0 @@
-"""The page across axes: the same backbones on concepts, tasks and shifts."""

@@ -1,0 +1,182 @@
+"""Features of data sets without probes: `unseen extract` and `unseen.extract`.
+
+Each data set has a folder of its own, as in the folder of a run, so that a study can be run with these features.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unseen.device import default_device
+from unseen.errors import UserError, option
+from unseen.features.disk import feature_bytes, free_disk, refuse_full_disk, remaining_rows
+from unseen.features.patches import patch_settings
+from unseen.features.settings import Settings, extraction_settings
+from unseen.images.manifest import Manifest, drawn, whole
+from unseen.images.open_source import open_images
+from unseen.images.own.description import SUFFIX
+from unseen.images.registry import DATASETS
+from unseen.images.source import ImageSource
+from unseen.images.splits import Splits
+from unseen.runs.extraction import Pass, extract_passes
+from unseen.runs.means import ALONE, Means
+from unseen.runs.parts import WHOLE, Part
+from unseen.studies.backbones import StudyBackbones
+from unseen.studies.given import Given
+from unseen.studies.keys import ALL
+from unseen.studies.opened import Wanted, open_data
+from unseen.studies.plan import Cell, Plan
+from unseen.studies.study import Study
+from unseen.studies.watch import Silent, Watch
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
+
+EXTRACTION = Study(name="extract", preprocessing="own")
+"""What `unseen extract` starts from: features with the preprocessing of each backbone."""
+KEYS = ("images", "root", "split", "image", "label")
+"""Keys of images without training and test parts, in `[data.NAME]`."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExtractedSplit:
+    """Images to extract: a split of a data set, or all images of a source without splits."""
+
+    name: str
+    split: str
+    source: ImageSource
+    manifest: Manifest
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureExtraction:
+    """The features of some data sets by some backbones.
+
+    Attributes:
+        study: its data sets, backbones and the keys of extraction.
+        split: the only split to extract; None for all.
+        by_name: whether each data set has a folder of its own, by its name.
+    """
+
+    study: Study
+    given: Given
+    means: Means = ALONE
+    watch: Watch = field(default_factory=Silent)
+    part: Part = WHOLE
+    split: str | None = None
+    by_name: bool = True
+
+    @cached_property
+    def backbones(self) -> "list[Backbone]":
+        """For vectors, or for the features of patches if the study has a number of them."""
+        study, given = self.study, self.given
+        found = StudyBackbones(study, given.backbones, default_device().type, self.watch.tell, given.allow_code)
+        patches = study.backbone_keys("").patches
+        if patches is not None and study.levels is not None:
+            raise UserError("backbone.patches: concepts are probed with features of whole images; leave it out")
+        return found.vectors if patches is None else found.drawn_patches(patches)
+
+    @cached_property
+    def settings(self) -> Settings:
+        study = self.study
+        found = extraction_settings(
+            None,
+            study.precision,
+            study.batch,
+            self.means.decoding,
+            "report" if study.on_error == "skip" else "fail",
+            fast=study.fast,
+            exif=study.exif,
+            decode=study.decode,
+            part=self.part,
+        )
+        return found if study.backbone_keys("").patches is None else patch_settings(found, self.backbones)
+
+    @cached_property
+    def splits(self) -> list[ExtractedSplit]:
+        """All images, by data set and split."""
+        study = self.study
+        plain = {word: images for word in study.datasets if (images := self._plain(word)) is not None}
+        words = [word for word in study.datasets if word not in plain]
+        found = list[ExtractedSplit]()
+        if words or not plain or self.given.datasets:
+            study = replace(study, datasets=tuple(words))
+            wanted = Wanted(frozenset({"vectors"}), frozenset({"class", "classes", "map", "normals", "depth", "boxes"}))
+            opened = open_data(study, self.given.places, wanted, self.watch, given=self.given.datasets)
+            for notice in opened.absent:
+                self.watch.tell(notice.sentence)
+            for data in opened.data:
+                found += [
+                    ExtractedSplit(data.name, split, *data.images.part(split))
+                    for split, count in data.images.rows.items()
+                    if count
+                ]
+        for source, manifest, name in plain.values():
+            found += [ExtractedSplit(name, split, source, manifest) for split in dict.fromkeys(manifest.splits)]
+        return [each for each in found if self.split in {None, each.split}]
+
+    def _folder(self, out: Path, each: ExtractedSplit) -> Path:
+        return out / each.name if self.by_name else out
+
+    def _plain(self, word: str) -> tuple[ImageSource, Manifest, str] | None:
+        """Images without training and test parts: a folder of classes, a list, archives; None for other words."""
+        table: dict[str, Any] = dict(self.study.data.get(word, {}))
+        root = self.given.places.root
+        if table and not {*table} <= {*KEYS}:
+            return None
+        text = str(table.pop("images", word))
+        if not table and (word in DATASETS or word == ALL or text.lower().endswith(SUFFIX) or self.study.levels):
+            return None
+        below = root is not None and not Path(text).exists() and (root / text).exists()
+        place = str(root / text) if below and root is not None else text
+        folder = Path(place)
+        if not table and ((folder / "train").is_dir() and (folder / "test").is_dir()):
+            return None
+        if not folder.exists() and ":" not in place and "*" not in place and "{" not in place:
+            return None
+        options: dict[str, Any] = {key: Path(value) if key == "root" else value for key, value in table.items()}
+        source = open_images(place, **options, watch=lambda each: self.watch.track(each, "classes indexed"))
+        splits = self.study.splits
+        manifest = whole(source, "all") if splits is None else drawn(source, Splits.read(Path(splits)))
+        name = word if word in self.study.data else folder.name.partition(".")[0] or folder.resolve().name
+        return source, manifest, name.replace(":", "-")
+
+    def plan(self, out: Path) -> Plan:
+        """The images that are still to be extracted, and the space that their features need."""
+        parts, size = list[dict[str, Cell]](), 0
+        for each, specs in ((each, [backbone.spec for backbone in self.backbones]) for each in self.splits):
+            left = remaining_rows(each.source, each.manifest, each.split, specs, self._folder(out, each), self.settings)
+            images = each.manifest.splits.count(each.split)
+            for backbone, rows in zip(self.backbones, left, strict=True):
+                needed = feature_bytes(rows, backbone.spec.dimension, self.settings)
+                size += needed
+                parts.append(
+                    {
+                        "data set": each.name, "split": each.split, "backbone": backbone.label, "images": images,
+                        "extracted": 1 - rows / images, "features": needed,
+                    }
+                )  # fmt: skip
+        return Plan("Features", parts, 0, 0, disk=size, free=free_disk(out))
+
+    def run(self, out: Path) -> Iterator[tuple[ExtractedSplit, Sequence[Path]]]:
+        """Extract the missing features, and yield the stores of each split when they are done."""
+        _ = self.backbones  # a backbone that cannot be loaded is an error before images are listed
+        refuse_full_disk(out, self.plan(out).disk)
+        passes = [
+            Pass(
+                each.source, each.manifest, each.split, self._folder(out, each),
+                partial(self.watch.extracting, each.name, each.split),
+            )
+            for each in self.splits
+        ]  # fmt: skip
+        stores = extract_passes(self.means, passes, self.backbones, self.settings)
+        yield from zip(self.splits, stores, strict=True)
+
+
+def extraction_of(study: Study, *, levels_given: bool) -> Study:
+    """The study of an extraction; levels have the preprocessing of ImageNet-CoG unless another is given."""
+    if not study.backbones:
+        raise UserError(f"no backbone was given; name one ({option('backbone')})")
+    return replace(study, preprocessing="published") if levels_given else study

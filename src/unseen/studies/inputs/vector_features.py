@@ -1,0 +1,118 @@
+"""Feature vectors of the data sets of a study: where they come from, how they are described, and those in files.
+
+Those of images are in `image_features`, those in a folder in `folder_features`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from unseen.features.checked import Tell
+from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US
+from unseen.papers.comparability import Draw
+from unseen.runs.means import Means
+from unseen.runs.notices import Notice
+from unseen.studies.features import read_about
+from unseen.studies.opened import StudyData
+from unseen.studies.probed_features import ProbedFeatures, features_of_domain, features_of_task
+from unseen.studies.stored_features import Place, Splits
+
+if TYPE_CHECKING:
+    from unseen.studies.watch import Watch
+
+
+@dataclass(frozen=True)
+class PlannedFeatures:
+    """The features of a study, existing or still to be extracted.
+
+    Attributes:
+        faults: a notice about each data set whose features cannot be used.
+        done: data set → share of the images with existing features.
+        bytes, seconds: bytes that this part of the work has yet to write, and estimated seconds of the extraction.
+    """
+
+    features: Sequence[ProbedFeatures]
+    faults: Sequence[Notice] = ()
+    done: Mapping[str, float] = field(default_factory=dict)
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class FoundFeatures:
+    """Existing features, and a notice about each data set whose images or features cannot be used."""
+
+    features: Sequence[ProbedFeatures]
+    faults: Sequence[Notice] = ()
+
+
+class FeatureSource(Protocol):
+    """Where features come from."""
+
+    def planned(self, out: Path, means: Means) -> PlannedFeatures:
+        """The features, for planning: nothing is extracted."""
+
+    def found(self, out: Path, means: Means, watch: "Watch") -> FoundFeatures:
+        """The features; missing ones are extracted."""
+
+
+@dataclass(frozen=True, eq=False)
+class FileFeatures:
+    """Features in files, which alone say what they are of; classes keep the order of the training file."""
+
+    backbone: str
+    data: StudyData
+    places: Mapping[str, Path]
+    tell: Tell | None = None
+
+    @cached_property
+    def features(self) -> ProbedFeatures:
+        places = {split: Place(path) for split, path in self.places.items()}
+        found = described(self.backbone, self.data, places, (), tell=self.tell)
+        return replace(found, draw="unknown")
+
+    def planned(self, out: Path, means: Means) -> PlannedFeatures:
+        return PlannedFeatures([self.features])
+
+    def found(self, out: Path, means: Means, watch: "Watch") -> FoundFeatures:
+        return FoundFeatures([self.features])
+
+
+def splits_of(data: StudyData) -> Splits:
+    """The splits of a data set whose features are used."""
+    return Splits.of(data.dataset, is_domain=data.is_domain or data.is_file)
+
+
+def described(
+    backbone: str,
+    data: StudyData,
+    places: Mapping[str, Place],
+    concepts: Sequence[str],
+    *,
+    seen: str | None = None,
+    draw: Draw = "unknown",
+    tell: Tell | None = None,
+) -> ProbedFeatures:
+    """The features of a backbone on a data set, as they are planned with; features that do not fit are refused.
+
+    Args:
+        concepts: ids of the classes of a domain, if known.
+        seen: name of the domain of seen concepts, whose images are all of ImageNet-1K's.
+        draw: who chose the images of a level, if its features do not record it.
+    """
+    paths = {split: place.path for split, place in places.items()}
+    if not (data.is_domain or data.is_file):
+        return features_of_task(backbone, data.dataset, paths)
+    found = features_of_domain(backbone, data.name, paths, concepts, tell)
+    if data.is_file or data.name in {SEEN, seen}:
+        return found
+    sources = [Place(path, _about(path)).about.get("source") for path in paths.values()]
+    by = {source.get(DRAWN_BY) if isinstance(source, dict) else None for source in sources}
+    drawn: Draw = "ours" if by == {US} else "given" if by == {SOMEBODY_ELSE} else draw
+    return replace(found, draw=drawn)
+
+
+def _about(path: Path) -> Mapping[str, object]:
+    return read_about(path) if path.is_dir() else {}

@@ -1,0 +1,76 @@
+"""Which probes of a study are fitted to which of its data sets."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from unseen.errors import UserError
+from unseen.images.dataset import Target
+from unseen.images.manifest import Manifest
+from unseen.images.open_dataset import OpenDataset
+from unseen.images.rows import ALL, SPLIT_WORDS
+from unseen.probes.probe import Probe
+from unseen.studies.opened import OpenedData, StudyData
+from unseen.text.words import joined
+
+LABELS: dict[Target, str] = {
+    "class": "one class per image",
+    "classes": "several classes per image",
+    "map": "maps of classes",
+    "normals": "surface normals",
+    "depth": "depth maps",
+    "boxes": "boxes",
+    "none": "single images",
+}
+
+
+def takes(probe: Probe, data: StudyData) -> bool:
+    """Whether a probe can be fitted to a data set."""
+    return not why_not(probe, data)
+
+
+def why_not(probe: Probe, data: StudyData) -> str:
+    """Why a probe cannot be fitted to a data set; empty if it can."""
+    if probe.targets == ("none",):
+        return ""
+    if not probe.takes_target(data.dataset.target):
+        wanted = " or ".join(LABELS[target] for target in probe.targets if probe.takes_target(target))
+        return f"{probe.name} takes {wanted}, not {LABELS[data.dataset.target]}"
+    if probe.input == "outputs" and data.is_test_set:
+        return ""
+    lacking = [split for split in probe.needed_splits if split not in splits_in(data)]
+    return f"{probe.name} needs {joined([SPLIT_WORDS[each] for each in lacking])} images" if lacking else ""
+
+
+def splits_in(data: StudyData) -> Sequence[str]:
+    """The splits of a data set."""
+    if data.opened is not None:
+        return [*data.opened.rows]
+    if data.dataset.test is None:
+        return [ALL]
+    return ["train", "val", "test"]
+
+
+def refuse_unused(probes: Iterable[Probe], opened: OpenedData) -> None:
+    """Refuse a data set that the user named and that no probe can be fitted to."""
+    every = list(probes)
+    for data in opened.data:
+        reasons = [why_not(probe, data) for probe in every]
+        if all(reasons) and (opened.named or not taken(every, opened)):
+            raise UserError(f"{data.name}: {'; '.join(reasons)}; unseen ls probes lists what each probe takes")
+
+
+def taken(probes: Iterable[Probe], opened: OpenedData) -> list[StudyData]:
+    """The data sets that at least one of some probes is fitted to, in order."""
+    every = list(probes)
+    return [each for each in opened.data if any(takes(probe, each) for probe in every)]
+
+
+def as_test_set(data: StudyData) -> OpenDataset:
+    """The test images of a data set, as classifiers are scored on them; a test set as it is."""
+    if data.is_test_set:
+        return data.images
+    source, manifest = data.images.part("test")
+    places = [place for place, split in enumerate(manifest.splits) if split == "test"]
+    dataset = replace(data.dataset, shifted=False, counts={"test": len(places)})
+    entries = [manifest.entries[place] for place in places]
+    return OpenDataset(dataset, source, Manifest(entries, [dataset.split] * len(entries), manifest.limit))

@@ -1,0 +1,140 @@
+"""The probes of a study with their settings, shots and seeds, and the user's own code among them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
+
+from unseen.device import on_gpu
+from unseen.errors import UserError
+from unseen.extension.own_code import is_own_file, told_before
+from unseen.metrics.own import OwnMetricFile, own_metric
+from unseen.probes.job import Job
+from unseen.probes.own import OwnProbe, own_probe
+from unseen.probes.probe import Probe
+from unseen.probes.vectors import Vectors
+from unseen.reading.keys import find_key, keys_of, read_value
+from unseen.runs.notices import Notice, notice
+from unseen.runs.setup import ProtocolUsed
+from unseen.runs.shots import shot_notices
+from unseen.studies.opened import Wanted
+from unseen.studies.own_code import OwnCode, refuse_same
+from unseen.studies.study import Study, probe_class, probe_keys, probe_table, refuse_nothing
+
+GENERAL = ("shots", "seeds")
+
+
+@dataclass(frozen=True, eq=False)
+class StudyProbe:
+    """A probe of a study.
+
+    Attributes:
+        own: the same, if it is a user's own.
+        shots: training samples per class; None for what the probe usually takes.
+    """
+
+    probe: Probe
+    shots: tuple[int | None, ...] | None
+    seeds: range
+    own: OwnProbe | None = None
+
+    @property
+    def numbers(self) -> tuple[int | None, ...]:
+        """Training samples per class, before those are skipped for which there are too few."""
+        given = [number for number in self.shots or () if self.probe.takes_shots(number)]
+        return tuple(given) or self.probe.default_shots
+
+    def vector_jobs(self, vectors: Vectors) -> Iterator[Job]:
+        """Its jobs on feature vectors, if it takes them."""
+        if not vectors.takes(self.probe):
+            return
+        seeds = self.seeds[:1] if self.probe.once else self.seeds
+        fitted = self.own or self.probe
+        yield from fitted.jobs(vectors, seeds, self.numbers, gpu=on_gpu())
+
+    def shot_notices(self, vectors: Vectors, named: str) -> Iterator[Notice]:
+        """Notices about shots for which a data set has too few samples or classes."""
+        if not vectors.takes(self.probe):
+            return
+        if vectors.counts is None:
+            if vectors.samples is not None:
+                yield from shot_notices(self.numbers, vectors.samples.total_shortage, named)
+            return
+        for short in (self.probe.total_shortage, self.probe.partial_shortage):
+            yield from shot_notices(self.numbers, partial(short, vectors.counts), named)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyProbes:
+    """The probes of a study, and metrics of the user's own."""
+
+    every: tuple[StudyProbe, ...]
+    metrics: tuple[OwnMetricFile, ...] = ()
+
+    @property
+    def wanted(self) -> Wanted:
+        """What they take."""
+        targets = {target for each in self.every if each.probe.input != "outputs" for target in each.probe.targets}
+        return Wanted(frozenset(each.probe.input for each in self.every), frozenset(targets))
+
+    def of(self, *inputs: str) -> list[StudyProbe]:
+        """Those of some inputs."""
+        return [each for each in self.every if each.probe.input in inputs]
+
+    @property
+    def own_code(self) -> OwnCode:
+        """The user's own probes and metrics."""
+        return OwnCode(tuple(each.own for each in self.every if each.own), self.metrics)
+
+    @property
+    def protocols(self) -> list[ProtocolUsed]:
+        """How they are fitted, for the record of a run."""
+        return [*(ProtocolUsed.by(each.probe) for each in self.every if each.own is None), *self.own_code.protocols()]
+
+    @property
+    def remarks(self) -> list[Notice]:
+        """What a reader must know of their protocols."""
+        return [notice(code, **about) for each in self.every for code, about in each.probe.remarks()]
+
+
+def study_probes(study: Study, tell: Callable[[str], None]) -> StudyProbes:
+    """The probes of a study; the user's own files are executed, which `tell` announces before."""
+    refuse_nothing(study)
+    found = [_study_probe(study, word, tell) for word in study.probes]
+    metrics = list[OwnMetricFile]()
+    for place in study.metrics:
+        told_before(place, tell)
+        metrics.append(own_metric(place))
+    probes = StudyProbes(tuple(found), tuple(metrics))
+    refuse_same(probes.own_code)
+    if metrics and not any(each.probe.scored for each in found):
+        names = ", ".join(each.probe.name for each in found)
+        raise UserError(f"{names}: no probe of this study returns class scores, which metrics of your own need")
+    return probes
+
+
+def _study_probe(study: Study, word: str, tell: Callable[[str], None]) -> StudyProbe:
+    values = {name: each for name, each in study.probe_settings(word).items() if name not in GENERAL}
+    shots, seeds = study.numbers_of_shots(word), study.seeds_of(word)
+    if is_own_file(word):
+        told_before(word, tell)
+        own = own_probe(word, _own_values(word, values))
+        return StudyProbe(own.probe, shots, seeds, own)
+    kind, known = probe_class(word), probe_keys(probe_class(word))
+    probe = kind(**{known[name].field: value for name, value in values.items()})
+    return StudyProbe(probe, shots, seeds)
+
+
+def _own_values(word: str, values: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The values for fields of an own probe, whose names and types are those of its class."""
+    kind = type(own_probe(word).probe)
+    known, names = keys_of(kind), [each.name for each in fields(kind)]
+    found, where = dict[str, Any](), f"[{probe_table(word)}]"
+    for name, value in values.items():
+        if name in known:
+            found[known[name].field] = read_value(known[name], value, where)
+        elif name.replace("-", "_") in names:
+            found[name.replace("-", "_")] = tuple(value) if isinstance(value, list) else value
+        else:
+            find_key({**known, **dict.fromkeys(names)}, name, where)  # type: ignore[dict-item]
+    return tuple(sorted(found.items()))

@@ -1,0 +1,171 @@
+"""The one way in which a study is planned, extracted, run, recorded and resumed, whatever its probes and data sets are.
+
+A study is the matrix of its backbones, data sets and probes. The cells of one input of probes (feature vectors,
+patches, outputs of classifiers, images) are a stage: it knows what they read and how they are computed. Everything else
+is here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from unseen.errors import JobsError, OtherPartsError, UserError
+from unseen.features.disk import refuse_full_disk
+from unseen.files import check_writable, remove_unfinished
+from unseen.runs.data import RunData
+from unseen.runs.lock import folder_lock
+from unseen.runs.means import ALONE, Means
+from unseen.runs.parts import WHOLE, Part, own_jobs
+from unseen.runs.record import RUN, extend_run, note_failures, read_run, refuse_other_run
+from unseen.runs.results import RESULTS, missing
+from unseen.studies.given import Given
+from unseen.studies.inputs.stage import Prepared, Stage
+from unseen.studies.plan import Plan
+from unseen.studies.stages import OpenedStudy, open_study
+from unseen.studies.study import Study
+from unseen.studies.study_file import KeptStudy, forget_studies, kept_study, refuse_changed_files
+from unseen.studies.watch import Silent, Watch
+
+
+def plan_study(
+    study: Study,
+    given: Given,
+    out: Path,
+    *,
+    means: Means = ALONE,
+    watch: Watch | None = None,
+    part: Part = WHOLE,
+    replacing: bool = False,
+) -> Plan:
+    """Plan a study without running anything; arguments as in `run_study`."""
+    check_writable(out)
+    refuse_changed_files(study)
+    opened = open_study(study, given, means, watch or Silent(), part)
+    return _planned(opened.stages, out, means, replacing=replacing)
+
+
+def run_study(
+    study: Study,
+    given: Given,
+    out: Path,
+    *,
+    means: Means = ALONE,
+    watch: Watch | None = None,
+    part: Part = WHOLE,
+    replacing: bool = False,
+) -> RunData:
+    """Run the missing work of a study in a folder, and return the whole run with its scores.
+
+    An interrupted call resumes when it is repeated. A cell that fails is named in the run, and the others go on. A call
+    with other backbones, data sets or probes adds them to the run.
+
+    Args:
+        part: the part of the jobs to run if other calls run the rest; the run is recorded as a whole.
+        replacing: let this call take the place of what the folder has in another way, instead of being refused.
+    """
+    shown = watch or Silent()
+    check_writable(out)
+    refuse_changed_files(study)
+    opened = open_study(study, given, means, shown, part)
+    plan = _planned(opened.stages, out, means, replacing=replacing)
+    shown.planned(plan)
+    refuse_full_disk(out, plan.disk)
+    remove_unfinished(out)
+    Runner(opened, out, replacing).run()
+    return read_run(out)
+
+
+def _planned(stages: Sequence[Stage], out: Path, means: Means, *, replacing: bool) -> Plan:
+    """The plan of all stages; a folder with another run is refused before any work."""
+    if not replacing:
+        for stage in stages:
+            refuse_other_run(out, stage.setup())
+    first, *others = [stage.plan(out, means) for stage in stages]
+    for plan in others:
+        first = first.together(plan)
+    return first
+
+
+@dataclass
+class Runner:
+    """Runs the stages of a study in a folder, one after the other.
+
+    Attributes:
+        failures: sentences about cells that failed.
+        waiting: errors about work that other parts of a job array have to do first.
+        done: number of jobs with results.
+    """
+
+    opened: OpenedStudy
+    out: Path
+    replacing: bool = False
+    failures: list[str] = field(default_factory=list)
+    waiting: list[OtherPartsError] = field(default_factory=list)
+    done: int = 0
+
+    def run(self) -> None:
+        """Run the missing jobs of all stages; what failed is named in the run and raised at the end."""
+        for stage in self.opened.stages:
+            try:
+                prepared = stage.prepare(self.out, self.opened.means, self.opened.watch)
+            except OtherPartsError as error:
+                self.waiting.append(error)
+                continue
+            except UserError as error:
+                if len(self.opened.stages) == 1:
+                    raise
+                self.failures.append(str(error))
+                continue
+            try:
+                self._run(prepared)
+            except OtherPartsError as error:
+                self.waiting.append(error)
+            except UserError as error:
+                self.failures += error.failures if isinstance(error, JobsError) else [str(error)]
+            self.failures += prepared.failures
+        if (self.out / RUN).is_file():
+            note_failures(self.out, self.failures)
+        if self.failures:
+            alone = len(self.failures) == 1 and not self.done
+            raise UserError(self.failures[0]) if alone else JobsError(self.failures, self.done)
+        if self.waiting:
+            raise self.waiting[0]
+        part = self.opened.part
+        if part != WHOLE and not (self.out / RUN).is_file():
+            raise OtherPartsError(f"part {part[0]} of {part[1]} has done its share, but the others have no results yet")
+
+    def _run(self, prepared: Prepared) -> None:
+        """Run the missing jobs of a stage; its record is written with the first result."""
+        results, means, watch = self.out / RESULTS, self.opened.means, self.opened.watch
+        every = prepared.expanded(prepared.jobs, results)
+        jobs = own_jobs(every, self.opened.part, prepared.cost, prepared.shared)
+        left = len(missing(jobs, results))
+        recorded = len(missing(every, results)) < len(every)
+        if recorded:
+            self._record(prepared)
+        if left:
+            watch.started(left, len(jobs), prepared.seconds(jobs, results, means))
+        try:
+            for _ in watch.track(prepared.work(jobs, results, means), "jobs done", left):
+                if not recorded:
+                    self._record(prepared)
+                    recorded = True
+        finally:
+            self.done += len(jobs) - len(missing(jobs, results))
+
+    def _record(self, prepared: Prepared) -> None:
+        with folder_lock(self.out):
+            remarks = {**prepared.run.remarks, "run it again": self._kept.command}
+            run = replace(prepared.run, remarks=remarks)
+            replaced = extend_run(self.out, run, prepared.jobs, replacing=self.replacing)
+            if replaced.sentence:
+                self.opened.watch.tell(replaced.sentence)
+            if replaced.whole:
+                forget_studies(self.out)
+            self._kept.write(self.out)
+            prepared.write_beside(self.out)
+
+    @cached_property
+    def _kept(self) -> KeptStudy:
+        return kept_study(self.opened)

@@ -1,1 +1,0 @@
-"""Analyses of single images in the task study: saliency and inversion."""

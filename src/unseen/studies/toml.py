@@ -1,0 +1,207 @@
+"""Studies as TOML: reading a file, and writing one with every setting and, for people, what each key means."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from unseen.errors import UserError, look_up
+from unseen.extension.own_code import is_own_file, own_place
+from unseen.reading.guard import read_bounded
+from unseen.reading.keys import Key, keys_of, toml_key, toml_value
+from unseen.reading.toml_records import MOST_BYTES
+from unseen.studies.keys import ALL, BackboneKeys, StudyKeys
+from unseen.studies.study import BACKBONE, DATA, FILES, Study, changed, probe_class, probe_keys, probe_table
+
+SUFFIX = ".toml"
+PATHS = {
+    StudyKeys: ("datasets", "backbones", "probes", "metrics", "levels", "word_vectors", "splits", "classes", "mapping"),
+    BackboneKeys: ("id", "checkpoint", "head", "outputs", "templates"),
+}
+"""Keys whose values may be paths."""
+WIDTH = 58
+"""Columns before a comment."""
+
+
+def shipped_studies() -> list[str]:
+    """The names of the studies that come with the package, in alphabetical order."""
+    folder = files("unseen.studies.shipped")
+    return sorted(each.name.removesuffix(SUFFIX) for each in folder.iterdir() if each.name.endswith(SUFFIX))
+
+
+def shipped_study(name: str) -> Study:
+    """A study that comes with the package."""
+    known = {each: each for each in shipped_studies()}
+    text = files("unseen.studies.shipped").joinpath(f"{look_up(known, name, 'study')}{SUFFIX}").read_text("utf-8")
+    return replace_raw(study_of(text, name, name), based_on=name)
+
+
+def find_study(word: str) -> Study:
+    """A study by its name, or by the path of its file; the folder of a run stands for the study in it."""
+    path = Path(word)
+    if word in shipped_studies():
+        return shipped_study(word)
+    if path.is_dir() and (path / f"study{SUFFIX}").is_file():
+        path = path / f"study{SUFFIX}"
+    if path.is_file() or path.suffix.lower() == SUFFIX:
+        return read_study(path)
+    if path.is_dir():
+        raise UserError(f"{word}: a folder without a study.toml; give the file of a study, or the folder of a run")
+    return shipped_study(word)
+
+
+def read_study(path: Path) -> Study:
+    """The study in a file; relative paths in it are looked up beside it."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; unseen show {shipped_studies()[0]} > {path} starts one")
+    try:
+        text = read_bounded(path, MOST_BYTES).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as text ({error})") from None
+    return beside(study_of(text, path.stem, str(path)), path.parent)
+
+
+def study_of(text: str, name: str, where: str) -> Study:
+    """The study that a text describes."""
+    try:
+        record = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{where}: not TOML: {error}") from None
+    probes = {key: record[key] for key in ("probes",) if key in record}  # their tables are checked by them
+    study = changed(changed(Study(name=name), probes, where), record, where)
+    if study.based_on:
+        look_up(dict.fromkeys(shipped_studies()), study.based_on, "study", f" (based-on in {where})")
+    return study
+
+
+def beside(study: Study, folder: Path) -> Study:
+    """The study with paths that are relative to a folder, where such files exist there."""
+    values = {name: _placed(getattr(study, name), folder, name) for name in PATHS[StudyKeys]}
+    hashes = {_beside(path, folder): digest for path, digest in study.files.items()}
+    data = {name: _placed_data(table, folder) for name, table in study.data.items()}
+    return replace_raw(study, **values, files=hashes, data=data, backbone=_placed_backbones(study.backbone, folder))
+
+
+def replace_raw(study: Study, **values: Any) -> Study:
+    """The study with values that were checked before."""
+    return Study(**{each.name: values.get(each.name, getattr(study, each.name)) for each in fields(Study)})
+
+
+def _placed(value: Any, folder: Path, name: str) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_placed(each, folder, name) for each in value)
+    if not isinstance(value, str):
+        return value
+    if name in {"backbones", "id"} and "@" in value:
+        start, _, place = value.partition("@")
+        return f"{start}@{_beside(place, folder)}"
+    if name in {"backbones", "id"} and ":" in value and not is_own_file(value):
+        source, _, place = value.partition(":")
+        return f"{source}:{_beside(place, folder)}" if (folder / place).is_dir() and place else value
+    if is_own_file(value):
+        place, attribute = own_place(value)
+        return f"{_beside(place, folder)}:{attribute}" if attribute else _beside(place, folder)
+    return _beside(value, folder, known=name == "datasets")
+
+
+def _beside(text: str, folder: Path, *, known: bool = False) -> str:
+    """The path beside the file of a study if there is one; names of known data sets are no paths."""
+    if known:
+        from unseen.images.registry import DATASETS
+
+        if text in DATASETS or text == ALL:
+            return text
+    if not known and "/" not in text and "." not in text:
+        return text
+    place = folder / Path(text).expanduser()
+    return str(place) if text and place.exists() else text
+
+
+def _placed_data(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The table of a data set, in which all texts may be paths."""
+    return {
+        name: _placed_data(value, folder) if isinstance(value, Mapping) else _placed(value, folder, name)
+        for name, value in table.items()
+    }
+
+
+def _placed_backbones(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    return {
+        name: _placed_backbones(value, folder)
+        if isinstance(value, Mapping)
+        else _placed(value, folder, name)
+        if name in PATHS[BackboneKeys]
+        else value
+        for name, value in table.items()
+    }
+
+
+def written(study: Study, *, comments: bool = False) -> str:
+    """A study as TOML."""
+    return "\n".join(_lines(study, comments)) + "\n"
+
+
+def _lines(study: Study, comments: bool) -> Iterator[str]:
+    for each in keys_of(StudyKeys).values():
+        yield _line(each, getattr(study, each.field), comments)
+    common = {name: value for name, value in study.backbone.items() if not isinstance(value, Mapping)}
+    yield ""
+    yield f"[{BACKBONE}]"
+    yield from _table(keys_of(BackboneKeys), common, comments, without=("id",))
+    for name, table in study.named_backbones.items():
+        yield ""
+        yield f"[{BACKBONE}.{toml_key(name)}]"
+        yield from _table(keys_of(BackboneKeys), {"id": None, **table}, comments, only=table)
+    for word in study.probes:
+        name = probe_table(word)
+        if is_own_file(word):
+            values = study.settings.get(name, {})
+            known = {each: Key(each, each, str, None, "") for each in values}
+        else:
+            known, values = probe_keys(probe_class(word)), study.settings.get(name, {})
+        if known:
+            yield ""
+            yield f"[{toml_key(name)}]"
+            yield from _table(known, values, comments)
+    for name, table in study.data.items():
+        yield ""
+        yield f"[{DATA}.{toml_key(name)}]"
+        yield from (f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items())
+    if study.files:
+        yield ""
+        yield f"[{FILES}]" + ("  # SHA-256 of each file, which must not have changed" if comments else "")
+        yield from (f"{toml_key(path)} = {toml_value(digest)}" for path, digest in study.files.items())
+
+
+def _table(
+    known: Mapping[str, Key],
+    values: Mapping[str, Any],
+    comments: bool,
+    *,
+    without: tuple[str, ...] = (),
+    only: Mapping[str, Any] | None = None,
+) -> Iterator[str]:
+    for name, each in known.items():
+        if name in without or (only is not None and each.field not in only):
+            continue
+        given = values.get(each.field, values.get(name, each.default))
+        yield _line(each, given, comments)
+
+
+def _line(each: Key, value: Any, comments: bool) -> str:
+    """A key with its value; a key without a value is a comment."""
+    single = value[0] if isinstance(value, tuple) and value == (ALL,) else value
+    line = f"{toml_key(each.name)} = {toml_value(single)}" if value is not None else f"# {toml_key(each.name)} ="
+    return f"{line:{WIDTH}}  # {each.help}" if comments and each.help else line
+
+
+def study_keys() -> Iterator[tuple[str, Key]]:
+    """Every key of a study with its place in the file, such as `knn.k`, for `unseen ls keys` and the reference."""
+    from unseen.probes.by_name import all_probes
+
+    yield from ((each.name, each) for each in keys_of(StudyKeys).values())
+    yield from ((f"{BACKBONE}.{each.name}", each) for each in keys_of(BackboneKeys).values())
+    for name, probe in all_probes().items():
+        yield from ((f"{name}.{each.name}", each) for each in probe_keys(probe).values())
