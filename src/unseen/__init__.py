@@ -16,22 +16,20 @@ from unseen.version import __version__
 
 if TYPE_CHECKING:
     from unseen import probes
-    from unseen.api.concepts import concepts
     from unseen.api.example import example
     from unseen.api.features import extract, load_backbone, open_dataset
     from unseen.api.levels import build_levels, levels, similarity
     from unseen.api.papers import leaderboard, published
     from unseen.api.probing import probe
     from unseen.api.results import check
-    from unseen.api.shifts import effective_robustness, shifts
-    from unseen.api.tasks import tasks
+    from unseen.api.running import run, study
+    from unseen.api.shifts import effective_robustness
     from unseen.report.of_runs import report
 
 __all__ = [
     "__version__",
     "build_levels",
     "check",
-    "concepts",
     "effective_robustness",
     "example",
     "extract",
@@ -43,15 +41,14 @@ __all__ = [
     "probes",
     "published",
     "report",
-    "shifts",
+    "run",
     "similarity",
-    "tasks",
+    "study",
 ]
 
 _WHERE = {
     "build_levels": "levels",
     "check": "results",
-    "concepts": "concepts",
     "effective_robustness": "shifts",
     "example": "example",
     "extract": "features",
@@ -61,9 +58,9 @@ _WHERE = {
     "open_dataset": "features",
     "probe": "probing",
     "published": "papers",
-    "shifts": "shifts",
+    "run": "running",
     "similarity": "levels",
-    "tasks": "tasks",
+    "study": "running",
 }
 """Function → the module of `unseen.api` that has it, imported when it is asked for: `import unseen` is instant."""
 

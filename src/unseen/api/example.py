@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,15 +62,18 @@ def _one_of(argument: str, value: str, known: Sequence[str]) -> str:
 
 @lru_cache(maxsize=12)
 def _features(domain: str, name: str) -> Example:
-    from unseen.demo.backbones import BACKBONES, extract
-    from unseen.demo.drawings import domains, drawings
+    import torch
+
+    from unseen.backbones.load import load_backbone
+    from unseen.features.forward import features
+    from unseen.images.drawing_levels import OWN, drawing_domains, drawings, on_paper
     from unseen.images.drawings import concepts
 
-    backbone = next(each for each in BACKBONES if each.name == name)
-    wnids = domains()[domain]
-    names = np.array([concepts()[wnid] for wnid in wnids])
-    sides = [drawings(wnids, split) for split in ("train", "test")]
-    (X_train, y_train), (X_test, y_test) = (
-        (np.concatenate(list(extract(backbone, images))), names[labels]) for images, labels in sides
-    )
-    return Example(X_train, y_train, X_test, y_test)
+    backbone, wnids = load_backbone(f"drawings:{name}", device="cpu"), drawing_domains(OWN)[domain]
+    names, found = np.array([concepts()[wnid] for wnid in wnids]), list[NDArray[Any]]()
+    for split in ("train", "test"):
+        images, labels = drawings(wnids, split)
+        pixels = torch.from_numpy(on_paper(images))[..., None].expand(-1, -1, -1, 3)
+        with torch.inference_mode():
+            found += [features(backbone, pixels, "single").numpy(), names[labels]]
+    return Example(*found)

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Literal, get_args
 from unseen.errors import UserError, did_you_mean
 from unseen.ontology.levels import COLUMNS, Built, Levels, load_levels
 from unseen.ontology.levels import build_levels as build
-from unseen.ontology.ranking import Spread, TieRule
-from unseen.ontology.recipes import Leaves, Recipe
+from unseen.ontology.recipe_keys import RecipeKeys
+from unseen.ontology.recipes import Recipe
 from unseen.ontology.space import LcsRule
+from unseen.reading.keys import find_key, keys_of, read_value
 from unseen.text.notebook import table_html
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.report.core.model import Figure
+
+RULES = ("leaves", "lcs", "ties", "spread")
+"""Further settings of levels of one's own."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,13 +108,10 @@ def build_levels(
     universe: str | PathLike[str] | Sequence[str] | None = None,
     taxonomy: str | PathLike[str] | None = None,
     measure: str = "lin",
-    lcs: LcsRule = "depth",
     counts: Mapping[str, int] | None = None,
     min_images: int = 0,
     exclude_subtrees: str | Sequence[str] = (),
-    leaves: Leaves = "universe",
-    ties: TieRule = "stable",
-    spread: Spread = "to-end",
+    settings: Mapping[str, str] | None = None,
     name: str = "own",
 ) -> ConceptLevels:
     """Rank unseen concepts by similarity to the seen ones, and cut the ranking into levels.
@@ -123,17 +124,15 @@ def build_levels(
             file of ids. By default ImageNet-21K, or everything in your own taxonomy.
         taxonomy: a CSV file with the columns child,parent, instead of WordNet 3.0.
         measure: a similarity measure listed by `unseen ls measures`, except cosine.
-        lcs: which lowest common ancestor to use if there are several: the one with the greatest "depth" or with the
-            most "information".
         counts: number of images per concept, by id or name; required by `min_images`.
         min_images: smallest number of images that a concept must have.
         exclude_subtrees: concepts to exclude together with all their descendants.
-        leaves: keep concepts that are not an ancestor of another concept in the "universe", or of another "eligible"
-            concept; "any" keeps all.
-        ties: how ties are broken: "stable" keeps the order of ids, "numpy-1.24" is the order behind the
-            published levels.
-        spread: how levels are placed on the ranking: "to-end" leaves equal gaps and ends with the last concept,
-            "equal-gaps" leaves the remainder after the last level, "contiguous" leaves no gaps.
+        settings: further rules by name. "leaves": keep concepts that are not an ancestor of another concept in the
+            "universe" (the default), or of another "eligible" concept; "any" keeps all. "lcs": which lowest common
+            ancestor to use if there are several, the one with the greatest "depth" or with the most "information".
+            "ties": how ties are broken: "stable" keeps the order of ids, "numpy-1.24" is the order behind the published
+            levels. "spread": how levels are placed on the ranking: "to-end" leaves equal gaps and ends with the last
+            concept, "equal-gaps" leaves the remainder after the last level, "contiguous" leaves no gaps.
         name: name of the levels.
 
     Returns:
@@ -152,15 +151,13 @@ def build_levels(
     from unseen.ontology.measures import get_measure
     from unseen.ontology.wordnet import wordnet
 
+    given = settings or {}
     if get_measure(measure).uses == "vectors":
-        raise UserError(f"{measure} compares word vectors; use unseen levels build --measure {measure} --vectors FILE")
-    for argument, value, known in (
-        ("lcs", lcs, LcsRule),
-        ("leaves", leaves, Leaves),
-        ("ties", ties, TieRule),
-        ("spread", spread, Spread),
-    ):
-        _check(argument, value, get_args(known))
+        raise UserError(
+            f"{measure} compares word vectors; use unseen levels build --measure {measure} --set word-vectors=FILE"
+        )
+    known = {name: each for name, each in keys_of(RecipeKeys).items() if name in RULES}
+    rules = {name: read_value(find_key(known, name, "settings"), value, "settings") for name, value in given.items()}
     if min_images > 0 and counts is None:
         raise UserError(f"min_images={min_images} needs the number of images per concept; give counts")
     full = wordnet().taxonomy if taxonomy is None else read_taxonomy(Path(taxonomy))
@@ -177,8 +174,7 @@ def build_levels(
     chosen, trained = universe or ("imagenet-21k" if taxonomy is None else "taxonomy"), ids(seen)
     recipe = Recipe(
         name, _set_name(chosen), _set_name(seen),
-        min_images=min_images, exclude_subtrees=ids(out), leaves=leaves, measure=measure, lcs=lcs,
-        ties=ties, levels=levels, size=size, spread=spread,
+        min_images=min_images, exclude_subtrees=ids(out), measure=measure, levels=levels, size=size, **rules,
     )  # fmt: skip
     concepts = ids(chosen)
     images = None if counts is None else counts_by_id(counts, concepts, full)

@@ -62,8 +62,8 @@ def leaderboard(
         1     2              s-DINO     0.0431
         2     3   d-Semi-Weakly-Sup     0.0419
     """
+    from unseen.analyses.leaderboard import leaderboard_with_runs, runs_and_contributions
     from unseen.papers.leaderboard import BY
-    from unseen.studies.concepts.leaderboard import leaderboard_with_runs, runs_and_contributions
 
     if by not in BY:
         raise UserError(f"by must be one of {', '.join(BY)}, not '{by}'{did_you_mean(by, BY)}")

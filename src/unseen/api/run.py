@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.text.notebook import table_html
-from unseen.text.words import counted
+from unseen.text.words import counted, joined
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.report.core.model import Figure
     from unseen.runs.data import RunData
-    from unseen.studies.study import Plan
+    from unseen.studies.plan import Plan
+    from unseen.studies.study import Study
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,17 +58,24 @@ class Run:
             other: another run, or its folder, that `second` is in. Runs on other test images are refused.
             shots: one number, or "all".
         """
+        from unseen.analyses.paired import compare_backbones, compare_runs, comparison_table
         from unseen.runs.shots import one_number_of_shots
-        from unseen.studies.concepts.comparison import compare_backbones, compare_runs, comparison_table
 
         number = one_number_of_shots(shots)
         if other is None:
             return comparison_table(compare_backbones([self.folder], first, second, shots=number))
         return comparison_table(compare_runs((self.folder, first), (Path(other), second), shots=number))
 
+    @property
+    def study(self) -> "Study":
+        """The study of the run with every setting; of a run of several calls, that of the first."""
+        from unseen.studies.toml import find_study
+
+        return find_study(str(self.folder))
+
     def plan(self) -> "Plan":
         """The finished and missing jobs of the run, one row per backbone, domain and probe."""
-        from unseen.studies.study import plan_of_run
+        from unseen.studies.plan import plan_of_run
 
         return plan_of_run(self.folder)
 
@@ -108,7 +116,7 @@ class Run:
     def __repr__(self) -> str:
         data = self.data
         backbones, domains = counted(len(data.backbones), "backbone"), counted(len(data.domains), "domain")
-        return f"Run({self.folder}: {data.study}, {backbones}, {domains}, {counted(len(data.scores), 'score')})"
+        return f"Run({self.folder}: {joined(data.axes)}, {backbones}, {domains}, {counted(len(data.scores), 'score')})"
 
     def _repr_html_(self) -> str:
         return table_html(repr(self), self.summary().drop(columns=["study", "low", "high"]))

@@ -1,31 +1,25 @@
-"""`unseen.shifts` and `unseen.effective_robustness`: accuracies under distribution shifts, and effective robustness."""
+"""`unseen.effective_robustness`: from a table of accuracies to the accuracy beyond what is expected."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
-from unseen.api.run import Run
-from unseen.errors import UserError, did_you_mean
-from unseen.extras import naming_extras
-from unseen.metrics.robustness import PAPER
-from unseen.studies.shifts.study import ShiftSettings, ShiftStudy, study_shifts
-from unseen.studies.shifts.table import FitOn, read_accuracies, shift_table
-from unseen.studies.shifts.units import Unit
+from unseen.analyses.robustness.fits import ShiftSettings, ShiftStudy, study_shifts
+from unseen.analyses.robustness.table import FitOn, read_accuracies, shift_table
+from unseen.analyses.robustness.units import Unit
+from unseen.errors import UserError, did_you_mean, look_up
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from unseen.features.settings import Precision
-    from unseen.images.own.own_data import OwnData
-    from unseen.metrics.robustness import Method
     from unseen.report.core.model import Figure
-    from unseen.studies.shifts.plans import ModelPlan
-    from unseen.studies.study import Plan
 
 NAMED = 5
 """Number of models that a plot labels: those farthest from the fitted line."""
+FURTHER = ("method", "resamples", "seed", "level")
+"""Names of further settings."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +35,7 @@ class Robustness(ShiftStudy):
         """
         import pandas as pd
 
-        from unseen.studies.shifts.groups import group_scores
+        from unseen.analyses.robustness.groups import group_scores
 
         rows = [{"id": " + ".join(score.id_sets), **asdict(score)} for score in group_scores(self)]
         return pd.DataFrame(rows).drop(columns="id_sets")
@@ -99,12 +93,9 @@ def effective_robustness(
     group: str | None = None,
     model: str = "model",
     unit: Unit | None = None,
-    method: "Method | None" = None,
     minimum: Mapping[str, float] | None = None,
     sizes: Mapping[str, int] | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
-    level: float = 0.95,
+    settings: Mapping[str, Any] | None = None,
 ) -> Robustness:
     """Effective robustness of models: OOD accuracy beyond what is expected from ID accuracy.
 
@@ -123,12 +114,11 @@ def effective_robustness(
         group: column with groups of models, for group means and leave-one-group-out fits.
         model: column with the names of the models.
         unit: "percent" or "fraction"; by default it is detected.
-        method: method of the fit; by default that of the paper, least squares on logits.
         minimum: lowest ID accuracy that a model needs to be included, by ID test set.
         sizes: number of images of each test set; required to use accuracies of exactly 0 or 1.
-        resamples: number of bootstrap resamples of the models.
-        seed: seed of the bootstrap.
-        level: coverage of the intervals.
+        settings: further settings by name: `method`, a `unseen.metrics.robustness.Method` (by default that of the
+            paper, least squares on logits); `resamples` (2000) of the models by the bootstrap, and its `seed` (0); and
+            `level` (0.95), the coverage of the intervals.
 
     Returns:
         A study with one fit per OOD test set, with `.to_frame()`, `.groups()` and `.plot()`.
@@ -155,132 +145,12 @@ def effective_robustness(
         rows, [] if isinstance(id, Mapping) else _listed(id), list(own) if ood is None else _listed(ood), id_for=own,
         model=model, group=group, fit_on=fit_on, unit=unit,
     )  # fmt: skip
-    settings = ShiftSettings(method or PAPER, minimum or {}, sizes or {}, resamples, seed, level)
-    study = study_shifts(checked, settings)
+    for name in settings or {}:
+        look_up(dict.fromkeys(FURTHER), name, "setting")
+    chosen = ShiftSettings(minimum=minimum or {}, sizes=sizes or {}, **(settings or {}))
+    study = study_shifts(checked, chosen)
     return Robustness(study.table, study.settings, study.fits)
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
-
-
-@naming_extras()
-def shifts(
-    models: "str | PathLike[str] | ModelPlan | Sequence[str | ModelPlan]",
-    *,
-    out: str | PathLike[str],
-    sets: str | PathLike[str] | None = None,
-    test_sets: "str | PathLike[str] | OwnData | Sequence[str | PathLike[str] | OwnData]" = (),
-    only: str | Sequence[str] | None = None,
-    classes: str | PathLike[str] | Sequence[str | PathLike[str]] = "own",
-    mapping: str | PathLike[str] | Mapping[str, str] | None = None,
-    head: str | PathLike[str] = "own",
-    checkpoint: str | PathLike[str] | None = None,
-    outputs: str | PathLike[str] = "imagenet-1k",
-    templates: str | PathLike[str] = "openai",
-    weights: Literal["pretrained", "random"] = "pretrained",
-    allow_code: bool = False,
-    partial: bool = False,
-    device: str | None = None,
-    precision: "Precision | None" = None,
-    batch: int = 128,
-    on_error: Literal["fail", "report"] = "fail",
-    ignore_disk: bool = False,
-    workers: int = 1,
-    devices: str | Sequence[int | str] | None = None,
-    executor: str | None = None,
-    ray_address: str | None = None,
-    part: tuple[int, int] = (1, 1),
-    progress: bool = True,
-    dry_run: bool = False,
-) -> "Run | Plan":
-    """Measure the accuracies of models on test sets with distribution shifts.
-
-    Only missing accuracies are computed, so an interrupted call resumes when it is repeated, and a call with another
-    test set or model adds it to the run. Models that cannot be loaded are named in an error after all others are done.
-
-    Args:
-        models: ids of backbones; a CSV file as for `unseen shifts run --models`; or
-            `unseen.studies.shifts.plans.ModelPlan` objects, which have a name, a head and a checkpoint each.
-        out: folder of the run, with `accuracies.csv`, `columns.csv` and predictions.
-        sets: folder that contains the published test sets.
-        test_sets: test sets of your own: a folder with one folder per class, a CSV or Parquet file of images and
-            labels, a folder written by `unseen shifts captions`, a TOML file, or an
-            `unseen.images.own.own_data.OwnData`.
-        only: names of test sets in `sets`, or patterns such as "imagenet-c.*"; by default all that exist.
-        classes: classes to score on: "own" for those of each test set, "shared" for those of all test sets, names of
-            test sets, or lists of classes by name or file.
-        mapping: mapping to coarser classes: "cifar-10", a CSV file, or a dictionary from name to class.
-        head: how a backbone given by its id classifies, for instance "own" (its own classifier) or "zero-shot".
-        checkpoint: file of weights for backbones given by their ids.
-        outputs: classes of the classifier's outputs.
-        templates: prompt templates of a zero-shot classifier: "openai" (80 sentences), "simple" (7 of them), "photo"
-            ("a photo of a {}."), "plain" (the name of the class alone), or a text file with `{}` for the class name.
-        weights: "random" for untrained networks.
-        allow_code: allow a CSV file of models to name Python files and hub folders, which are executed.
-        partial: also score incomplete copies of test sets.
-        device, precision, batch, on_error: how logits are computed, as for features in `unseen.extract`.
-        ignore_disk: start even if the disk seems too small for the logits.
-        workers: number of processes that decode images. A script that uses several needs the usual
-            `if __name__ == "__main__":`.
-        devices, executor, ray_address, part: distribute models over the GPUs of this machine or over a Ray cluster, or
-            run a part of the jobs, as in `unseen.concepts`.
-        progress: show a progress bar in a terminal or a notebook.
-        dry_run: return the plan, with estimated time and disk space, without running anything.
-
-    Returns:
-        The run, with `.scores()` and `.report("page.html")`; with `dry_run`, the plan.
-
-    Example:
-        >>> run = unseen.shifts(["timm:resnet50.a1_in1k"], sets="/data", only=["val", "imagenet-r"], out="run/")
-        >>> run.scores()[["backbone", "domain", "value"]]
-    """
-    from unseen.features.settings import extraction_settings
-    from unseen.images.own.own_data import OwnData
-    from unseen.ontology.class_mapping import choose_mapping
-    from unseen.runs.machine import chosen_means
-    from unseen.runs.parts import checked_part
-    from unseen.studies.progress_bars import bars
-    from unseen.studies.shifts.plans import ModelPlan
-    from unseen.studies.shifts.request import ShiftRequest, open_sets
-    from unseen.studies.study import plan_study, run_study
-
-    state = None if checkpoint is None else Path(checkpoint)
-    common = ModelPlan(
-        "", "", head=fspath(head), checkpoint=state, classes=fspath(outputs), templates=fspath(templates),
-        weights=weights,
-    )  # fmt: skip
-    wanted = [only] if isinstance(only, str) else list(only or ())
-    scopes = [fspath(name) for name in ([classes] if isinstance(classes, str | PathLike) else classes)]
-    folder = Path(out)
-    own = [test_sets] if isinstance(test_sets, str | PathLike | OwnData) else list(test_sets)
-    request = ShiftRequest(
-        _models(models, common, allow_code=allow_code),
-        open_sets(None if sets is None else Path(sets), wanted, own, partial=partial),
-        extraction_settings(device, precision, batch, workers, on_error),
-        scopes,
-        choose_mapping(fspath(mapping)).of if isinstance(mapping, str | PathLike) else mapping,
-    )
-    means = chosen_means(workers, devices=devices, executor=executor, ray_address=ray_address)
-    share = checked_part(part)
-    if dry_run:
-        return plan_study(request, folder, means=means)
-    with bars(show=progress) as watch:
-        run_study(request, folder, means=means, watch=watch, ignore_disk=ignore_disk, part=share)
-    request.refuse_passed_over(folder)
-    return Run(folder)
-
-
-def _models(
-    models: "str | PathLike[str] | ModelPlan | Sequence[str | ModelPlan]", common: "ModelPlan", *, allow_code: bool
-) -> "list[ModelPlan]":
-    from unseen.studies.shifts.plans import ModelPlan, chosen_models
-
-    if isinstance(models, PathLike) or (isinstance(models, str) and models.endswith(".csv")):
-        return chosen_models([], Path(models), common, allow_code=allow_code)
-    each = [models] if isinstance(models, str | ModelPlan) else list(models)
-    plans = [one for one in each if isinstance(one, ModelPlan)]
-    ids = [one for one in each if isinstance(one, str)]
-    if not each or len(plans) + len(ids) < len(each):
-        raise UserError("models must be ids of backbones, ModelPlan objects, or a CSV file")
-    return [*plans, *(chosen_models(ids, None, common) if ids else ())]

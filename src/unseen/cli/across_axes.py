@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from unseen.cli.output import console, print_table
 
 if TYPE_CHECKING:
-    from unseen.studies.axes.page_data import AxesPage
-    from unseen.studies.axes.together import Axes
+    from unseen.analyses.axes.together import Axes
+    from unseen.report.axes.page_data import AxesPage
 
 VALUED, NAMED = 16, 10
 """Minimum characters per column for values beside ranks, and for names of columns instead of numbers."""

@@ -8,25 +8,19 @@ Every option does one of three things, for all commands alike:
 """
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
 from unseen.cli.choices import refuse_split_path, split_names
-from unseen.cli.moved import refuse_old_name
 from unseen.errors import UserError
 
-if TYPE_CHECKING:
-    from typer import Context
-
-WHOLE = frozenset({"--data", "--id-for", "--metric", "--test-set", "--where", "--without"})
+WHOLE = frozenset({"--data", "--id-for", "--set", "--test-set", "--where", "--without"})
 """Lists whose values are never split."""
-SPLIT_PATHS = frozenset({"--backbone", "--classes", "--datasets", "--network", "--probe", "--sizes"})
+SPLIT_PATHS = frozenset({"--backbone", "--datasets", "--network", "--probes"})
 """Lists that are split although their values may be paths."""
-SPLIT_HELP = "Several: repeat it, or separate them by commas; double quotes protect a comma."
-WHOLE_HELP = "Several: repeat it; values are never split at commas."
-VALUES = {"--extended": "all", "--patches": "all"}
-"""Option that may be given without a value → its value then."""
+LISTS_HELP = "<value>,...: separate several values by commas, or repeat the option; double quotes protect a comma."
+WHOLE_HELP = "May be repeated."
 
 
 class _PlainFlags:
@@ -41,12 +35,7 @@ class _PlainFlags:
 
 
 class Group(_PlainFlags, TyperGroup):
-    """A group of commands that knows the new names of renamed commands."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that the first argument names; an old name is a user's error."""
-        refuse_old_name(ctx, args[0])
-        return super().resolve_command(ctx, args)
+    """A group of commands."""
 
 
 class Command(_PlainFlags, TyperCommand):
@@ -55,20 +44,14 @@ class Command(_PlainFlags, TyperCommand):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         params: list[Any] = self.params
-        for param in params:
-            if getattr(param, "multiple", False):
-                whole = param.opts[0] in WHOLE
-                param.help = f"{param.help} {WHOLE_HELP if whole else SPLIT_HELP}"
-                param.metavar = param.metavar or ("<value>" if whole else "<value>,...")
-
-    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:  # type: ignore[override]
-        """Fill in the value of an option that may lack it, if the next word is another option, or there is none."""
-        given: list[str] = []
-        for word, after in zip(args, [*args[1:], "--"], strict=False):
-            given.append(word)
-            if word in VALUES and after.startswith("-"):
-                given.append(VALUES[word])
-        return super().parse_args(ctx, given)
+        lists = [param for param in params if getattr(param, "multiple", False)]
+        for param in lists:
+            whole = param.opts[0] in WHOLE
+            if whole:
+                param.help = f"{param.help} {WHOLE_HELP}"
+            param.metavar = param.metavar or ("<value>" if whole else "<value>,...")
+        if any(param.opts[0] not in WHOLE for param in lists):
+            self.epilog = LISTS_HELP
 
     def make_parser(self, ctx: Any) -> Any:
         """A parser that splits lists and refuses other options that are given twice."""

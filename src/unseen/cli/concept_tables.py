@@ -1,4 +1,4 @@
-"""Tables of `unseen concepts`: comparison with published and fine-tuned accuracies, and label noise."""
+"""Tables of concept studies: comparison with published and fine-tuned accuracies, and label noise."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 from unseen.cli.output import console, print_table
 
 if TYPE_CHECKING:
+    from unseen.analyses.label_noise.inspection import Inspection
+    from unseen.analyses.reproduction import Compared
     from unseen.runs.data import RunData
-    from unseen.studies.concepts.label_noise import Inspection
-    from unseen.studies.concepts.verify import Compared
 
 
 def show_compared(rows: "Sequence[Compared]") -> None:
     """Print measured and published accuracies."""
-    from unseen.studies.concepts.verify import verdict
+    from unseen.analyses.reproduction import verdict
 
     columns = ("domain", "shots", "measured", "published", "difference", "tolerance", "")
     shown = [
@@ -33,18 +33,22 @@ def show_compared(rows: "Sequence[Compared]") -> None:
 
 
 def show_relative(data: "RunData") -> None:
-    """Print the accuracies of probes and of fine-tuning."""
-    from unseen.studies.concepts.finetune import relative_to_finetuned
-
+    """Print the accuracies of probes and of fine-tuning, if a run has both."""
     tuned = [score for score in data.scores if score.probe == "fine-tuned"]
-    table = relative_to_finetuned([score for score in data.scores if score.probe == "logistic"], tuned)
+    probed = [score for score in data.scores if score.probe == "logistic"]
+    if not tuned or not probed:
+        return
+    from unseen.analyses.fine_tuning import relative_to_finetuned
+
+    table = relative_to_finetuned(probed, tuned)
     columns = ("backbone", "domain", "features", "fine-tuned", "features − fine-tuned")
     rows = [
         (row.backbone, row.domain, f"{100 * row.mean:.1f}", f"{100 * row.finetuned:.1f}", f"{100 * row.relative:+.1f}")
         for row in table[table["shots"] == "all"].itertuples()
     ]
-    console().print()
-    print_table("Top-1 accuracy with all training images, percent", columns, rows, columns[2:])
+    if rows:
+        console().print()
+        print_table("Top-1 accuracy with all training images, percent", columns, rows, columns[2:])
 
 
 def show_noise(found: "Inspection", threshold: float) -> None:

@@ -1,15 +1,16 @@
 """`unseen demo`: a small concept study on included data."""
 
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.running import REPORT, WorkersOption, finish, processes
+from unseen.cli.running import REPORT, WorkersOption, finish_run, others_shown, processes
 from unseen.cli.watching import CommandWatch
-from unseen.errors import UserError
 from unseen.runs.means import Means
+
+if TYPE_CHECKING:
+    from unseen.studies.study import Study
 
 
 def demo(
@@ -19,48 +20,35 @@ def demo(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder of the run. Default: unseen-demo; unseen-drawings with --backbone; unseen-look with --look."
-        ),
+        typer.Option(help="Folder of the run. Default: unseen-demo; unseen-drawings with --backbone."),
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Run the full protocol instead of a short form.")] = False,
-    look: Annotated[
-        bool,
-        typer.Option(
-            "--look", help="Look at single drawings instead: occlusion maps, and reconstructions from features."
-        ),
-    ] = False,
     workers: WorkersOption = None,
 ) -> None:
     """Run a small concept study on included drawings: five backbones, seen concepts, five levels of unseen ones.
 
-    Needs no data, GPU or network connection, and writes a report.
+    Needs no data, GPU or network connection, and writes a report. It is the study `drawings`, which unseen run drawings
+    runs with other settings.
     """
-    if look:
-        return _look(out or Path("unseen-look"), open_, backbone, full)
-    from unseen.demo.form import FULL, SHORT
-    from unseen.demo.prepare import prepare_demo, prepare_given
-    from unseen.studies.study import run_prepared
+    from unseen.studies.given import Given
+    from unseen.studies.run import run_study
 
-    form, count = FULL if full else SHORT, processes(workers)
-    folder, watch = out or Path("unseen-drawings" if backbone else "unseen-demo"), CommandWatch(Means(count))
-    prepare = partial(prepare_given, backbone) if backbone else prepare_demo
-    data = run_prepared(prepare(folder, form, count, watch), folder, means=Means(count), watch=watch)
-    return finish(folder, data, open_)
-
-
-def _look(folder: Path, open_: bool, backbone: list[str] | None, full: bool) -> None:
-    from unseen.cli.task_results import carry_out
-    from unseen.demo.look import look_requests
-    from unseen.studies.study import run_study
-
-    if backbone or full:
-        raise UserError("--look uses the demo's own networks; for others, use unseen tasks --saliency and --invert")
-    means = Means(1)
-    *others, last = look_requests()
-    for request in others:
-        run_study(request, folder, means=means, watch=CommandWatch(means))
-    carry_out(last, folder, means)  # which writes the page of all
+    folder = out or Path("unseen-drawings" if backbone else "unseen-demo")
+    means = Means(processes(workers), decoders=0)
+    with others_shown(folder, lambda: finish_run(folder)):
+        run_study(demo_study(backbone), Given(), folder, means=means, watch=CommandWatch(means), replacing=True)
+    finish_run(folder)
     if open_:
         typer.launch(str((folder / REPORT).resolve()))
+
+
+def demo_study(backbones: list[str] | None) -> "Study":
+    """The study of the demo; for backbones trained on ImageNet-1K, with levels for these, beside the pixels."""
+    from unseen.studies.backbones import named_words
+    from unseen.studies.toml import shipped_study
+
+    study = shipped_study("drawings")
+    if not backbones:
+        return study
+    study = study.replace(title="Concept generalization from ImageNet-1K on human drawings", levels="drawings-imagenet")
+    return named_words(study, ["pixels", *backbones])

@@ -10,8 +10,8 @@ from unseen.cli.output import Json, note, print_json, print_table
 
 
 def doctor(
-    images: Annotated[
-        Path | None, typer.Option(help="Instead, check which data sets of the task study are in this folder.")
+    data: Annotated[
+        Path | None, typer.Option(help="Instead, check which published data sets this folder contains.")
     ] = None,
     check_features: Annotated[
         Path | None,
@@ -28,12 +28,12 @@ def doctor(
 
     if check_features is not None:
         return _check_features(check_features, as_json=as_json)
-    if images is not None:
-        columns, found = state_rows(images)
+    if data is not None:
+        columns, found = state_rows(data)
         if as_json:
             print_json([dict(zip(columns[1:], row[1:], strict=True)) for row in found])
         else:
-            print_table(f"Data sets in {images}", columns, found, right=("images", "expected"))
+            print_table(f"Data sets in {data}", columns, found, right=("images", "expected"))
         return None
     checks = all_checks()
     if as_json:
@@ -42,8 +42,8 @@ def doctor(
     rows = [("✓" if c.ok else "–", c.what, c.found, c.purpose, c.advice) for c in checks]
     print_table("unseen on this machine", ("", "what", "found", "used for", "advice"), rows)
     note(
-        "\nTo check your data: unseen ls datasets FOLDER (your own images), unseen doctor --images FOLDER (published "
-        "data sets of tasks), unseen ls shift-sets FOLDER (shifts)."
+        "\nTo check your data: unseen ls datasets FOLDER (your own images), unseen doctor --data FOLDER (published "
+        "data sets), unseen ls shift-sets --data FOLDER (shifts)."
     )
     return None
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from unseen.cli.output import console, counted
+from unseen.errors import UserError
 
 
 def export(
@@ -16,6 +17,17 @@ def export(
         Path | None,
         typer.Option(help="Also write the scores as the `model-index` of a Hugging Face model card: .yaml or .md."),
     ] = None,
+    classifier: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[DATASET=]FILE",
+            help="Also write the logistic regression on all samples (.npz), for backbone.head of a study.",
+        ),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(help="Training features for --classifier, if they are not in the folder of the run."),
+    ] = None,
 ) -> None:
     """Export the results of runs to one file that others can check and compare.
 
@@ -24,6 +36,10 @@ def export(
     """
     from unseen.exchange.export import export_runs
 
+    if classifier is None and features is not None:
+        raise UserError("--features is only for --classifier; add it, or leave out --features")
+    if classifier is not None and len(runs) > 1:
+        raise UserError("--classifier writes the classifier of one run; give one folder")
     if model_card is not None:
         from unseen.exchange.model_card import check_card_name
 
@@ -35,3 +51,11 @@ def export(
 
         write_model_card(file, model_card)
         console().print(f"Model card: {model_card}")
+    if classifier is not None:
+        from unseen.analyses.kept_classifier import write_classifier
+
+        dataset, equals, place = classifier.rpartition("=")
+        what = write_classifier(
+            runs[0], Path(place), backbones=backbone or (), dataset=dataset if equals else None, features=features
+        )
+        console().print(f"Classifier of {what}: {place}")

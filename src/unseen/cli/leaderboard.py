@@ -60,9 +60,9 @@ def leaderboard(
     """Rank the 31 models of ImageNet-CoG, and yours, on unseen concepts. Needs no data."""
     from dataclasses import replace
 
+    from unseen.analyses.leaderboard import leaderboard_with_runs, runs_and_contributions
     from unseen.papers import cog_models
     from unseen.papers.leaderboard import BY
-    from unseen.studies.concepts.leaderboard import leaderboard_with_runs, runs_and_contributions
 
     shown_page = site / "index.html" if site is not None else out
     if open_ and (shown_page is None or shown_page.suffix != ".html"):

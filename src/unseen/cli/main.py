@@ -12,21 +12,22 @@ import typer
 
 from unseen.cli import (
     check,
-    concepts,
     demo,
     doctor,
     export,
     extract,
+    labels,
     leaderboard,
     papers,
     probe,
     report,
-    tasks,
+    show,
 )
+from unseen.cli import run as run_command
 from unseen.cli.asked import asked_for
 from unseen.cli.command import Command, Group
 from unseen.cli.levels.commands import app as levels
-from unseen.cli.ls.commands import app as ls
+from unseen.cli.ls.command import ls
 from unseen.cli.shifts.commands import app as shifts
 from unseen.cli.starting import starting
 from unseen.errors import JobsError, OtherPartsError, UserError, naming_options
@@ -51,17 +52,18 @@ app = typer.Typer(
 )
 app.command("demo", rich_help_panel=START)(demo.demo)
 app.command("probe", rich_help_panel=START)(probe.probe)
+app.command("run", rich_help_panel=MEASURE)(run_command.run)
+app.command("show", rich_help_panel=MEASURE)(show.show)
 app.command("extract", rich_help_panel=MEASURE)(extract.extract)
-app.command("concepts", rich_help_panel=MEASURE)(concepts.concepts)
-app.command("tasks", rich_help_panel=MEASURE)(tasks.tasks)
 app.add_typer(shifts, name="shifts", rich_help_panel=MEASURE)
 app.command("report", rich_help_panel=RESULTS)(report.report)
 app.command("leaderboard", rich_help_panel=RESULTS)(leaderboard.leaderboard)
 app.command("export", rich_help_panel=RESULTS)(export.export)
 app.command("check", rich_help_panel=RESULTS)(check.check)
+app.command("labels", rich_help_panel=RESULTS)(labels.labels)
 app.add_typer(papers.app, name="papers", rich_help_panel=RESULTS)
 app.add_typer(levels, name="levels", rich_help_panel=TOOLS)
-app.add_typer(ls, name="ls", rich_help_panel=TOOLS)
+app.command("ls", rich_help_panel=TOOLS)(ls)
 app.command("doctor", rich_help_panel=TOOLS)(doctor.doctor)
 
 
@@ -159,8 +161,8 @@ def _want_of_memory(error: RuntimeError) -> str | None:
         return death_of_a_worker()
     if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, which is slow to import
         return (
-            "not enough GPU memory; stop other programs on the GPU, or use a smaller --batch or --size if the command "
-            "has them, and run the same command again to resume"
+            "not enough GPU memory; stop other programs on the GPU, or set a smaller batch (--set "
+            "batch=32), and run the same command again to resume"
         )
     return None
 

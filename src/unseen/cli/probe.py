@@ -1,98 +1,77 @@
-"""`unseen probe`: your own features."""
+"""`unseen probe`: a study of features in files."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from unseen.cli.options import OwnMetricsOption
-from unseen.cli.output import Json, note, print_json
-from unseen.cli.running import WorkersOption, finish, finish_read, others_shown, processes
-from unseen.cli.watching import CommandWatch
+from unseen.cli.machine_options import MachineOptions
+from unseen.cli.option_groups import with_groups
+from unseen.cli.output import Json, print_json
+from unseen.cli.running import finish_run, others_shown
+from unseen.cli.study_options import Changes, ProbesOption, ReplaceOption, SeedsOption, SetOption, ShotsOption
+from unseen.cli.watching import CommandWatch, dry_run
 from unseen.errors import UserError
-from unseen.runs.means import Means
+
+DEFAULT = Path("unseen-probe")
+PROBE = "logistic"
 
 
+@with_groups
 def probe(
     train: Annotated[
         Path, typer.Argument(help="Training features: .npz, .safetensors, .pth, .npy, or a folder of unseen extract.")
     ],
     test: Annotated[Path, typer.Argument(help="Test features.")],
-    kind: Annotated[
-        str,
-        typer.Option("--probe", help="Name of a probe (unseen ls probes), or a Python file, which is executed."),
-    ] = "logistic",
-    metric: OwnMetricsOption = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            help="Protocol: cog-v2 (default), cog-v2-pruned (stops poor trials early) or cog-v2-short (a quick look); "
-            "for --probe linear, ericsson-2021."
-        ),
-    ] = None,
-    shots: Annotated[
-        list[str] | None, typer.Option(help="Training samples per class, such as 1,8,all. Default: all.")
-    ] = None,
-    seeds: Annotated[int, typer.Option(help="Number of seeds.")] = 5,
-    sequential: Annotated[bool, typer.Option("--sequential", help="Run one trial at a time, as in the paper.")] = False,
+    val: Annotated[Path | None, typer.Argument(help="Validation features, if there are any.")] = None,
+    *,
+    probes: ProbesOption = None,
+    shots: ShotsOption = None,
+    seeds: SeedsOption = None,
     backbone: Annotated[str, typer.Option(help="Name of the backbone in tables and the report.")] = "yours",
     domain: Annotated[str, typer.Option(help="Name of the data in tables and the report.")] = "yours",
-    out: Annotated[Path, typer.Option(help="Folder for the run, its tables and its report.")] = Path("unseen-probe"),
-    keep: Annotated[
-        Path | None, typer.Option(help="Save the probe trained on all samples (.npz), for unseen shifts run --head.")
+    settings: SetOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the run. Default: unseen-probe, where a run of other features is replaced."),
     ] = None,
-    workers: WorkersOption = None,
+    machine: MachineOptions,
+    only_plan: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan with time and memory estimates, and stop.")
+    ] = False,
+    replace: ReplaceOption = False,
     as_json: Json = False,
 ) -> None:
-    """Train and test a probe on your own features. Default: logistic regression with searched hyper-parameters.
+    """Fit probes to your own features. Default: logistic regression with searched hyper-parameters.
 
-    Writes a run folder with scores and a report. Run it again to resume, or with other seeds or shots to add them.
+    Writes a run folder with scores and a report. Run it again to resume, or with other seeds, shots or probes to add
+    them. Classes keep the order of the training file. Python files among the probes are executed.
     """
-    for path in (train, test):  # before PyTorch is imported
+    places = {"train": train, "val": val, "test": test}
+    given_files = {split: path for split, path in places.items() if path is not None}
+    for path in given_files.values():  # before PyTorch is imported
         if not path.exists():
             raise UserError(f"{path}: no such file or folder")
-    if keep is not None and kind != "logistic":
-        raise UserError(f"--keep needs --probe logistic, not {kind}")
-    if sequential and kind != "logistic":
-        raise UserError(f"--sequential needs --probe logistic, not {kind}")
-    from dataclasses import asdict
+    share = machine.share
+    from unseen.studies.given import FeatureFiles, Given
+    from unseen.studies.run import run_study
+    from unseen.studies.study import Study
 
-    from unseen.exchange.export import record_notices
-    from unseen.features.features import align
-    from unseen.features.readers import read_features
-    from unseen.probes.by_name import get_probe
-    from unseen.probes.protocol import protocol_named
-    from unseen.runs.results import RESULTS
-    from unseen.runs.shots import parse_shots
-    from unseen.studies.final_classifier import keep_probe
-    from unseen.studies.own_code import chosen_code
-    from unseen.studies.own_features import plan_own
-    from unseen.studies.probed_features import probed_features
-    from unseen.studies.study import run_prepared
-
-    names, own = chosen_code([kind], metric or [], note)
-    fitted = own.probes[0].probe if own.probes else get_probe(names[0])
-    if kind == "logistic":
-        fitted = fitted.with_protocol(protocol_named(protocol or "cog-v2", sequential=sequential))
-    elif protocol is not None:
-        fitted = fitted.with_protocol(protocol)
-    settings = parse_shots(shots) if shots else fitted.default_shots
-    if keep and None not in settings:
-        raise UserError("--keep saves the probe trained on all samples: add all to --shots")
-    read = [read_features(path, tell=note) for path in (train, test)]
-    sides = align(read[0], read[1], f"{train} and {test}")
-    parts, places = {"train": sides[0], "test": sides[1]}, {"train": train, "test": test}
-    features = probed_features(backbone, domain, parts, places)
-    means = Means(processes(workers))
-    prepared = plan_own(features, sides[0].classes, own.probes[0] if own.probes else fitted, settings, seeds, own)
-    with others_shown(out, lambda: finish_read(out, quiet=as_json)):
-        done = run_prepared(prepared, out, means=means, watch=CommandWatch(means))
-    if keep:
-        keep_probe(prepared.jobs, sides[0], out / RESULTS, keep)
-        note(f"Wrote the probe trained on all samples (first seed): {keep}")
-    finish(out, done, open_=False, quiet=as_json)
+    study = Changes(probes=probes or [PROBE], shots=shots, seeds=seeds, settings=settings).of(Study(name="probe"))
+    given = Given(features=FeatureFiles(backbone, domain, given_files), allow_code=True)
+    folder, means = out or DEFAULT, machine.means
+    watch = CommandWatch(means, share, quiet=as_json)
+    if only_plan:
+        return dry_run(study, given, folder, watch)
+    with others_shown(folder, lambda: finish_run(folder, quiet=as_json)):
+        replacing = replace or out is None
+        data = run_study(study, given, folder, means=means, watch=watch, part=share, replacing=replacing)
+    finish_run(folder, quiet=as_json)
     if as_json:
-        notices = record_notices(done, backbone, done.domains[0])
-        print_json(
-            {"scores": [score.as_dict() for score in done.scores], "notices": [asdict(each) for each in notices]}
-        )
+        from dataclasses import asdict
+
+        from unseen.exchange.export import record_notices
+
+        notices = [asdict(each) for each in record_notices(data, backbone, data.domains[0])]
+        print_json({"scores": [score.as_dict() for score in data.scores], "notices": notices})
+    return None

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -13,8 +14,11 @@ from unseen.runs.means import ALONE, Means
 
 if TYPE_CHECKING:
     from unseen.features.progress import Progress
+    from unseen.probes.image_cell import Stepping
     from unseen.runs.parts import Part
-    from unseen.studies.study import Cell, Plan, Request, Stepping, Unit
+    from unseen.studies.given import Given
+    from unseen.studies.plan import Cell, Plan, Unit
+    from unseen.studies.study import Study
 
 J = TypeVar("J")
 T = TypeVar("T")
@@ -27,13 +31,16 @@ class CommandWatch:
     Attributes:
         means: the hardware that jobs run on.
         part: the part of the jobs that this command does.
+        quiet: leave the plan out, because standard output is JSON.
     """
 
     means: Means = ALONE
     part: "Part" = (1, 1)
+    quiet: bool = False
 
     def planned(self, plan: "Plan") -> None:
-        show_plan(plan, self.means, self.part)
+        if not self.quiet:
+            show_plan(plan, self.means, self.part)
 
     def tell(self, sentence: str) -> None:
         note(sentence)
@@ -66,13 +73,13 @@ def place_of(means: Means) -> str:
     return "the GPU" if on_gpu() else counted(means.workers, "core")
 
 
-def dry_run(request: "Request", out: Path, means: Means, part: "Part") -> None:
+def dry_run(study: "Study", given: "Given", out: Path, watch: CommandWatch) -> None:
     """Print the plan of a study, and a notice if the disk has too little space."""
     from unseen.features.disk import lacking_space
-    from unseen.studies.study import plan_study
+    from unseen.studies.run import plan_study
 
-    plan = plan_study(request, out, means=means)
-    show_plan(plan, means, part)
+    plan = plan_study(study, given, out, means=watch.means, watch=watch, part=watch.part)
+    watch.planned(plan)
     if lacking := lacking_space(out, plan.disk):
         note(lacking)
 
@@ -83,25 +90,29 @@ def show_plan(plan: "Plan", means: Means, part: "Part" = (1, 1)) -> None:
     Args:
         part: the part of the jobs that this command does.
     """
-    columns = list(plan.parts[0]) if plan.parts else []
-    numbers = [column for column in columns if not isinstance(plan.parts[0][column], str)]
-    rows = [[_text(row[column], plan.units.get(column)) for column in columns] for row in plan.parts]
-    print_table(plan.title, columns, rows, numbers)
-    console().print()
-    number, parts = part
-    of = f"part {number} of {parts}"
+    from unseen.studies.plan import UNITS
+
+    title = plan.title
+    for columns, parts in groupby(plan.parts, key=list):
+        listed = list(parts)
+        numbers = [column for column in columns if not isinstance(listed[0][column], str)]
+        rows = [[_text(row[column], UNITS.get(column)) for column in columns] for row in listed]
+        print_table(title, columns, rows, numbers)
+        console().print()
+        title = ""
+    number, count = part
+    of = f"part {number} of {count}"
     if plan.free and not (plan.extraction or plan.disk):
-        console().print(f"Features: none to extract in {of}." if parts > 1 else "Features: complete.")
+        console().print(f"Features: none to extract in {of}." if count > 1 else "Features: complete.")
     elif plan.free:
         console().print(
             f"Features: about {duration(plan.extraction)} to extract missing ones; they need {byte_size(plan.disk)} of "
             f"disk space ({byte_size(plan.free)} free)."
         )
-    how = f"{plan.counting}; " if plan.counting else ""
     takes = [f"about {duration(plan.probing)} on {place_of(means)}"] if plan.jobs_left else []
     takes += [_memory(plan.memory, 1 if plan.alone else means.workers)] if plan.memory else []
-    console().print(f"Jobs: {how}{', '.join([f'{plan.jobs_left:,} of {plan.jobs:,} to do', *takes])}.")
-    if parts > 1:
+    console().print(f"Jobs: {', '.join([f'{plan.jobs_left:,} of {plan.jobs:,} to do', *takes])}.")
+    if count > 1:
         share = plan.share(part)
         todo = f", {share.jobs_left:,} of them to do" if share.jobs_left < share.jobs else ""
         estimate = f", about {duration(share.seconds)}" if share.jobs_left else ""

@@ -1,13 +1,12 @@
 """From the options of `unseen levels build` and `rerank` to levels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
-from unseen.cli.choices import choose
 from unseen.cli.output import note, track
 from unseen.errors import UserError
 from unseen.images.listing import list_images
@@ -17,10 +16,9 @@ from unseen.ontology.edges import read_taxonomy
 from unseen.ontology.information import Floats, information_from_file
 from unseen.ontology.levels import Built, build_levels
 from unseen.ontology.measures import get_measure
-from unseen.ontology.ranking import Spread, TieRule
-from unseen.ontology.recipes import Leaves, Recipe, get_recipe
+from unseen.ontology.recipe_keys import FILES, RecipeKeys
+from unseen.ontology.recipes import Recipe, get_recipe
 from unseen.ontology.reranking import text_vectors
-from unseen.ontology.space import LcsRule
 from unseen.ontology.taxonomy import Taxonomy
 from unseen.ontology.wordnet import wordnet
 
@@ -32,25 +30,20 @@ class Inputs:
     taxonomy: Path | None = None
     counts: Path | None = None
     images: Path | None = None
-    vectors: Path | None = None
+    word_vectors: Path | None = None
     frequencies: Path | None = None
 
 
-def changed_recipe(name: str | None, *, own_taxonomy: bool, **changes: Any) -> Recipe:
-    """The named recipe with the given fields changed; without a name, a plain one that needs at least `seen`."""
-    changes = {field: value for field, value in changes.items() if value is not None}
-    words = {"lcs": get_args(LcsRule), "ties": get_args(TieRule), "spread": get_args(Spread)}
-    words["leaves"] = get_args(Leaves)
-    for option, allowed in words.items():
-        if option in changes:
-            choose(f"--{option}", changes[option], allowed)
+def changed_recipe(name: str | None, keys: RecipeKeys, **given: Any) -> Recipe:
+    """The named recipe with what is given changed; without a name, a plain one that needs at least `seen`."""
+    given |= {each.name: getattr(keys, each.name) for each in fields(keys) if each.name not in FILES}
+    changes = {field: value for field, value in given.items() if value not in (None, ())}
     get_measure(changes.get("measure", "lin"))
-    if changes.get("min_images", 0) < 0:
-        raise UserError(f"--min-images must be at least 0, not {changes['min_images']}")
+    own_taxonomy = keys.taxonomy is not None
     if name is not None:
         recipe = get_recipe(name)
         if own_taxonomy:
-            raise UserError(f"recipe {name} is for ImageNet and WordNet; leave out --recipe or --taxonomy")
+            raise UserError(f"recipe {name} is for ImageNet and WordNet; leave out --recipe or the taxonomy")
         if "exclude_subtrees" in changes:
             changes["exclude_subtrees"] = (*recipe.exclude_subtrees, *changes["exclude_subtrees"])
         changed = replace(recipe, **changes)
@@ -76,7 +69,7 @@ def build_from_inputs(recipe: Recipe, inputs: Inputs, explain: Sequence[str]) ->
         counts=_counts(recipe, inputs, universe, taxonomy, full),
         vectors=text_vectors(
             recipe.measure,
-            inputs.vectors,
+            inputs.word_vectors,
             taxonomy,
             [*universe, *seen],
             is_wordnet=inputs.taxonomy is None,
@@ -122,6 +115,6 @@ def _counts(
     if recipe.min_images > 0:
         raise UserError(
             f"recipe {recipe.name} needs at least {recipe.min_images} images per concept: "
-            "give --counts FILE, --images FOLDER, or --min-images 0"
+            "give --counts FILE, --images FOLDER, or --set min-images=0"
         )
     return None

@@ -8,6 +8,9 @@ import typer
 from unseen.cli.choices import one_of
 from unseen.cli.levels import lookup, splits
 from unseen.cli.output import Json, console, note, print_json, print_table
+from unseen.cli.settings import setting_option
+from unseen.ontology.recipe_keys import FILES, RecipeKeys
+from unseen.reading.keys import with_texts
 
 if TYPE_CHECKING:
     from unseen.ontology.levels import Built, Levels
@@ -37,54 +40,10 @@ def build(
     seen: Annotated[
         str | None, typer.Option(help="Seen concepts: imagenet-1k, or a file with one id per line.")
     ] = None,
-    universe: Annotated[
-        str | None,
-        typer.Option(help="Concepts to choose from: imagenet-21k, taxonomy, or a file with one id per line."),
-    ] = None,
-    taxonomy: Annotated[
-        Path | None, typer.Option(help="Taxonomy to use instead of WordNet: a CSV with child,parent.")
-    ] = None,
     measure: Annotated[str | None, typer.Option(help="Similarity measure (unseen ls measures).")] = None,
-    lcs: Annotated[
-        str | None,
-        one_of(
-            "depth",
-            "information",
-            help="Rule that chooses the lowest common ancestor: greatest depth or greatest information content.",
-        ),
-    ] = None,
-    frequencies: Annotated[Path | None, typer.Option(help="File of word counts for information content.")] = None,
-    vectors: VectorsOption = None,
     levels: Annotated[int | None, typer.Option(help="Number of levels.")] = None,
     size: Annotated[int | None, typer.Option(help="Concepts per level.")] = None,
-    min_images: Annotated[int | None, typer.Option(help="Minimum number of images per concept.")] = None,
-    exclude_subtree: Annotated[list[str] | None, typer.Option(help="Exclude this concept and its descendants.")] = None,
-    leaves: Annotated[
-        str | None,
-        one_of(
-            "universe",
-            "eligible",
-            "any",
-            help="Concepts to keep: leaves of the universe, leaves among the eligible concepts, or any.",
-        ),
-    ] = None,
-    ties: Annotated[
-        str | None,
-        one_of(
-            "stable",
-            "numpy-1.24",
-            help="Order of concepts with equal similarity: as given, or as numpy.argsort of NumPy 1.24 leaves them.",
-        ),
-    ] = None,
-    spread: Annotated[
-        str | None,
-        one_of(
-            "to-end",
-            "equal-gaps",
-            "contiguous",
-            help="Gaps between levels: equal with the last level at the end of the ranking, equal, or none.",
-        ),
-    ] = None,
+    settings: Annotated[list[str] | None, setting_option(RecipeKeys)] = None,
     explain: Annotated[list[str] | None, typer.Option(help="Explain why this concept is included or excluded.")] = None,
     out: OutOption = None,
     plot: Annotated[Path | None, typer.Option(help="Also plot the ranking: .png, .svg, .pdf or .html.")] = None,
@@ -92,27 +51,15 @@ def build(
 ) -> None:
     """Rank unseen concepts by similarity to the seen ones and divide the ranking into levels.
 
-    With --recipe, builds the published levels. Without it, builds your own: --seen is required, and the other options
-    default to ImageNet-21K, Lin similarity, five levels of 1000 concepts and no minimum number of images.
+    With --recipe, builds the published levels. Without it, builds your own: --seen is required, and everything else
+    defaults to ImageNet-21K, Lin similarity, five levels of 1000 concepts and no minimum number of images.
     """
     from unseen.cli.levels.build import Inputs, build_from_inputs, changed_recipe
 
-    chosen = changed_recipe(
-        recipe,
-        own_taxonomy=taxonomy is not None,
-        seen=seen,
-        universe=universe,
-        measure=measure,
-        lcs=lcs,
-        levels=levels,
-        size=size,
-        min_images=min_images,
-        exclude_subtrees=tuple(exclude_subtree) if exclude_subtree else None,
-        leaves=leaves,
-        ties=ties,
-        spread=spread,
-    )
-    inputs = Inputs(taxonomy=taxonomy, counts=counts, images=images, vectors=vectors, frequencies=frequencies)
+    keys = with_texts(RecipeKeys(), settings or ())
+    chosen = changed_recipe(recipe, keys, seen=seen, measure=measure, levels=levels, size=size)
+    files = {name: Path(place) for name in FILES if (place := getattr(keys, name))}
+    inputs = Inputs(counts=counts, images=images, **files)
     built, explained = build_from_inputs(chosen, inputs, explain or [])
     if out:
         built.levels.write(out)

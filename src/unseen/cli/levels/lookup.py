@@ -88,7 +88,8 @@ def similarity(
         names = [name for name, known in all_measures().items() if known.uses != "vectors"]
     elif get_measure(measure).uses == "vectors":
         raise UserError(
-            f"{measure} compares word vectors; use it with unseen levels build --measure {measure} --vectors FILE"
+            f"{measure} compares word vectors; use it with unseen levels build --measure {measure} --set "
+            "word-vectors=FILE"
         )
     else:
         names = [measure]

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unseen.cli.levels.keys import DrawKeys
 from unseen.cli.output import Json, console, print_json, print_table, track
+from unseen.cli.settings import setting_option
+from unseen.reading.keys import with_texts
 
 if TYPE_CHECKING:
     from unseen.images.splits import Splits
@@ -21,27 +24,24 @@ def build(
     levels: Annotated[
         str, typer.Option(help="Levels with the concepts to draw for: cog-v2, cog-v1, or a levels CSV.")
     ] = "cog-v2",
-    test: Annotated[int, typer.Option(help="Test images per concept.")] = 50,
-    min_train: Annotated[int, typer.Option(help="Minimum number of training images per concept.")] = 732,
-    max_train: Annotated[int, typer.Option(help="Maximum number of training images per concept.")] = 1300,
-    balanced: Annotated[bool, typer.Option("--balanced", help="Use --min-train images for every concept.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    settings: Annotated[list[str] | None, setting_option(DrawKeys)] = None,
     out: Annotated[Path, typer.Option(help="Write the splits to this file.")] = Path("splits.npz"),
     as_json: Json = False,
 ) -> None:
     """Draw training and test images for every concept of some levels.
 
-    The draw depends only on the seed and the names of the images. It differs from that of the ImageNet-CoG authors;
-    use `unseen levels splits import` for theirs.
+    The draw depends only on the seed and the names of the images. With --set max-train=732, every concept has as many
+    training images. It differs from that of the ImageNet-CoG authors; use `unseen levels splits import` for theirs.
     """
+    keys = with_texts(DrawKeys(), settings or ())
     from unseen.images.listing import list_images
     from unseen.images.splits import SplitRule, draw_splits
     from unseen.ontology.levels import load_levels
 
-    rule = SplitRule(test, min_train, min_train if balanced else max_train)
+    rule = SplitRule(keys.test, keys.min_train, keys.max_train)
     wanted = {concept.wnid for concept in load_levels(levels).concepts}
     listed = track(list_images(images), "classes read")
-    splits = draw_splits(listed, wanted, source=images.name, rule=rule, seed=seed)
+    splits = draw_splits(listed, wanted, source=images.name, rule=rule, seed=keys.seed)
     splits.write(out)
     _print(splits, out, as_json)
 

@@ -1,26 +1,35 @@
 """`unseen ls backbones`: sources of backbones, the catalogue of the papers, and the settings of one backbone."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from unseen.cli.output import print_json, print_table
+from unseen.cli.output import note, print_json, print_table
 
 if TYPE_CHECKING:
-    from unseen.backbones.backbone import Backbone
     from unseen.backbones.catalogue import Published, Training
 
 Rows = list[tuple[str, ...]]
 
 
-def show(backbone: "Backbone", *, as_json: bool) -> None:
-    """Print the settings of a backbone; all of them are part of the key of extracted features."""
-    from unseen.backbones.backbone import describe
+def show_backbone(name: str, settings: Sequence[str], *, as_json: bool) -> None:
+    """Print the settings of a backbone; all of them are part of the key of extracted features.
 
-    if as_json:
-        print_json(asdict(backbone.spec))
-    else:
-        print_table("", ("", ""), describe(backbone.spec))
+    Args:
+        settings: words such as `backbone.pool=cls`, as for `unseen run`.
+    """
+    from unseen.backbones.backbone import describe
+    from unseen.cli.study_options import Changes
+    from unseen.studies.backbones import StudyBackbones
+    from unseen.studies.extraction import EXTRACTION
+
+    study = Changes(backbones=[name], settings=settings).of(EXTRACTION)
+    for backbone in StudyBackbones(study, device="cpu", tell=note, allow_code=True).vectors:
+        if as_json:
+            print_json(asdict(backbone.spec))
+        else:
+            print_table("", ("", ""), describe(backbone.spec))
 
 
 def source_rows() -> tuple[tuple[str, ...], Rows]:
@@ -66,7 +75,7 @@ def _how(model: "Published") -> str:
     whose = ", ".join(part for part in (model.repository, keys) if part)
     if not model.library:
         return f"{model.weights} ({whose})"
-    options = f"{model.library}:{model.architecture} --checkpoint {quote(model.weights)}"
+    options = f"{model.library}:{model.architecture}@{quote(model.weights)}"
     return f"{options} ({whose})" if whose else options
 
 

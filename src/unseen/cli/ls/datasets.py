@@ -1,15 +1,8 @@
 """The data sets of the task study on the command line: their names, facts, and which are available."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from unseen.cli.output import track
 from unseen.errors import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from unseen.studies.tasks.opened import Asked
 
 MARKS = {"complete": "✓", "partial": "!", "missing": "–"}
 
@@ -64,10 +57,3 @@ def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]
         where = str(found.place) if found.place else ""
         rows.append((MARKS[found.state], dataset.name, found.state, found.images, dataset.images, where, advice))
     return columns, rows
-
-
-def dataset_names(words: "Sequence[str] | None") -> "list[Asked]":
-    """The data sets of `["cifar10", "birds.toml"]`, own ones opened; none for None."""
-    from unseen.studies.tasks.opened import asked_datasets
-
-    return asked_datasets(words, track) if words is not None else []

@@ -46,7 +46,7 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
         without = (
             "The rest can be used."
             if description.dense
-            else "The data set can be used without these images (--on-error report)."
+            else "The data set can be used without these images (--set on-error=skip)."
         )
         console().print(without if damaged else "Files, labels and splits are valid, and a few decoded images as well.")
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from unseen.errors import UserError
+from unseen.extension.own_code import is_own_file
 from unseen.files import byte_size
 
 SAMPLES, TESTS, CLASSES, DIMENSIONS = 10_000, 1_000, 100, 2_048
@@ -13,9 +15,11 @@ def own_probe_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
     from unseen.metrics.catalogue import METRICS
     from unseen.probes.probe import Size
     from unseen.probes.protocol import Setting
-    from unseen.studies.own_code import chosen_code, only_files
+    from unseen.studies.own_code import chosen_code
 
-    [own] = chosen_code(only_files(name), [], tell)[1].probes
+    if not is_own_file(name):
+        raise UserError(f"{name}: a probe of your own is a Python file: path/to/probe.py")
+    [own] = chosen_code(name, [], tell)[1].probes
     probe, declared = own.probe, {each.name: each for each in own.declared}
     size = Size(SAMPLES, TESTS, CLASSES, (DIMENSIONS,))
     cost = f"{probe.flops(size, Setting()):.1e} operations, {byte_size(probe.memory(size))}"

@@ -7,6 +7,9 @@ import typer
 
 from unseen.cli.output import console, note, track
 from unseen.cli.running import WorkersOption, processes
+from unseen.cli.settings import setting_option
+from unseen.images.captions.rule import CaptionRule
+from unseen.reading.keys import with_texts
 
 if TYPE_CHECKING:
     from unseen.images.captions.labelling import CaptionSet
@@ -30,10 +33,7 @@ def captions(
     names: Annotated[str, typer.Option(help="Class names: imagenet-1k, imagenet-21k, or a CSV with class,name.")] = (
         "imagenet-1k"
     ),
-    tags: Annotated[bool, typer.Option("--tags", help="The text column has comma-separated tags, as in YFCC.")] = False,
-    least: Annotated[int, typer.Option(min=1, help="Minimum number of labelled images of a class.")] = 100,
-    held_out: Annotated[int, typer.Option(min=1, help="Test images per class.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
+    settings: Annotated[list[str] | None, setting_option(CaptionRule)] = None,
     workers: WorkersOption = None,
 ) -> None:
     """Make a labelled ID test set from the captions of a training set.
@@ -41,15 +41,16 @@ def captions(
     An image is labelled if its caption names exactly one class. Some images of each class are held out as the test set,
     and listed so that they can be removed from the training set (unseen shifts pool --without).
     """
+    rule = with_texts(CaptionRule(), settings or ())
     from unseen.images.captions.files import Columns, caption_files
-    from unseen.images.captions.labelling import CaptionRule, label_captions
+    from unseen.images.captions.labelling import label_captions
     from unseen.images.captions.matcher import read_names
 
     found = label_captions(
         caption_files(files),
         Columns(id_, text),
         read_names(names),
-        CaptionRule(tags, least, held_out, seed),
+        rule,
         workers=processes(workers),
         watch=lambda tallies: track(tallies, "batches of captions"),
     )

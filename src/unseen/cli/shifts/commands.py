@@ -5,21 +5,16 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.options import ExportOption
 from unseen.cli.output import console, note, print_table
-from unseen.cli.running import REPORT, write_export
+from unseen.cli.running import REPORT, ExportOption, write_export
+from unseen.cli.settings import setting_option
 from unseen.cli.shifts import models, training
 from unseen.cli.shifts.captions import captions
 from unseen.cli.shifts.options import (
-    FitOnOption,
+    FitKeys,
     IdForOption,
-    LossOption,
-    MinIdOption,
-    ModelOption,
-    ScaleOption,
-    SizesOption,
+    PairKeys,
     TableArgument,
-    UnitOption,
     choose_method,
     choose_minimum,
     choose_sizes,
@@ -27,9 +22,9 @@ from unseen.cli.shifts.options import (
     read_shift_table,
 )
 from unseen.cli.shifts.results import print_study
+from unseen.reading.keys import with_texts
 
 app = typer.Typer(help="Measure effective robustness to distribution shifts.", no_args_is_help=True)
-app.command("run")(models.evaluate)
 
 
 @app.callback()
@@ -44,16 +39,7 @@ def fit(
     id_: Annotated[list[str] | None, typer.Option("--id", help="ID test sets: columns.")] = None,
     ood: Annotated[list[str] | None, typer.Option(help="OOD test sets: columns.")] = None,
     id_for: IdForOption = None,
-    group: Annotated[str | None, typer.Option(help="Column that groups models, for means per group.")] = None,
-    fit_on: FitOnOption = "",
-    sizes: SizesOption = None,
-    min_id: MinIdOption = None,
-    model: ModelOption = "model",
-    unit: UnitOption = "detect",
-    scale: ScaleOption = "logit",
-    loss: LossOption = "squares",
-    resamples: Annotated[int, typer.Option(help="Number of bootstrap resamples of the models, for intervals.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    settings: Annotated[list[str] | None, setting_option(FitKeys)] = None,
     export: ExportOption = None,
 ) -> None:
     """Fit effective robustness to a table of accuracies.
@@ -61,28 +47,27 @@ def fit(
     Out-of-distribution (OOD) accuracy is fitted on in-distribution (ID) accuracies; effective robustness is the
     accuracy above that fit.
     """
+    from unseen.analyses.robustness.fits import ShiftSettings, study_shifts
+    from unseen.analyses.robustness.notes import notes
     from unseen.report.shifts.files import write_study
     from unseen.report.shifts.findings import MOST_NAMED, extremes
     from unseen.report.shifts.page import shift_page
-    from unseen.studies.shifts.notes import notes
-    from unseen.studies.shifts.study import ShiftSettings, study_shifts
 
-    checked = read_shift_table(
-        table, id_ or (), ood or (), model=model, unit=unit, fit_on=fit_on, group=group, id_for=id_for or ()
+    keys = with_texts(FitKeys(), settings or ())
+    checked = read_shift_table(table, id_ or (), ood or (), keys, id_for=id_for or ())
+    shift_settings = ShiftSettings(
+        method=choose_method(keys),
+        minimum=choose_minimum(keys.min_id, checked.all_id_columns),
+        sizes=choose_sizes(keys.sizes, checked.test_sets),
+        resamples=keys.resamples,
+        seed=keys.seed,
     )
-    settings = ShiftSettings(
-        method=choose_method(scale, loss),
-        minimum=choose_minimum(min_id or (), checked.all_id_columns),
-        sizes=choose_sizes(sizes or (), checked.test_sets),
-        resamples=resamples,
-        seed=seed,
-    )
-    study = study_shifts(checked, settings)
-    page = write_study(study, out, source=table.name, fit_on=fit_on)
+    study = study_shifts(checked, shift_settings)
+    page = write_study(study, out, source=table.name, fit_on=keys.fit_on)
     print_study(study)
     for panel in page.panels[:MOST_NAMED]:
         console().print(extremes(panel))
-    told = [f"Accuracies were read as {checked.unit}.", *other_classes(sizes or (), checked), *notes(study)]
+    told = [f"Accuracies were read as {checked.unit}.", *other_classes(keys.sizes, checked), *notes(study)]
     for sentence in (*told, f"Report: {out / REPORT}"):
         note(sentence)
     if export:
@@ -94,29 +79,24 @@ def pairs(
     table: TableArgument,
     id_: Annotated[list[str], typer.Option("--id", help="ID test sets to choose from: columns.")],
     ood: Annotated[str, typer.Option(help="OOD test set to predict: a column.")],
-    fit_on: FitOnOption = "",
-    sizes: SizesOption = None,
-    min_id: MinIdOption = None,
-    model: ModelOption = "model",
-    unit: UnitOption = "detect",
-    scale: ScaleOption = "logit",
-    loss: LossOption = "squares",
+    settings: Annotated[list[str] | None, setting_option(PairKeys)] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of pairs to print.")] = 10,
 ) -> None:
     """Rank pairs of ID test sets by how well they predict an OOD test set (leave-one-out error).
 
     Only models with all accuracies are used.
     """
-    from unseen.studies.shifts.pairs import rank_pairs
-    from unseen.studies.shifts.study import ShiftSettings
+    from unseen.analyses.robustness.fits import ShiftSettings
+    from unseen.analyses.robustness.pairs import rank_pairs
 
-    checked = read_shift_table(table, id_, [ood], model=model, unit=unit, fit_on=fit_on)
-    settings = ShiftSettings(
-        method=choose_method(scale, loss),
-        minimum=choose_minimum(min_id or (), checked.id_sets),
-        sizes=choose_sizes(sizes or (), checked.test_sets),
+    keys = with_texts(PairKeys(), settings or ())
+    checked = read_shift_table(table, id_, [ood], keys)
+    shift_settings = ShiftSettings(
+        method=choose_method(keys),
+        minimum=choose_minimum(keys.min_id, checked.id_sets),
+        sizes=choose_sizes(keys.sizes, checked.test_sets),
     )
-    found = rank_pairs(checked, settings)
+    found = rank_pairs(checked, shift_settings)
     columns = ["ID test sets", "R²", "MAE", "leave-one-out MAE"]
     rows = [
         [" + ".join(one.fit.names), f"{one.fit.r2:.4f}", f"{one.fit.mae:.3f}",
@@ -138,7 +118,7 @@ def agreement(
     ood_predictions: Annotated[Path, typer.Argument(help="Predictions of the same models on the OOD test set.")],
 ) -> None:
     """Estimate OOD accuracy without OOD labels, from the agreement between models."""
-    from unseen.studies.shifts.agreement import study_agreement
+    from unseen.analyses.robustness.agreement import study_agreement
 
     study = study_agreement(id_predictions, ood_predictions)
     found = study.line.fit

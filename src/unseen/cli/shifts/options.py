@@ -1,22 +1,25 @@
-"""Options of the commands of `unseen shifts` that read a table of accuracies."""
+"""Options and settings of the commands of `unseen shifts` that read a table of accuracies."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from unseen.cli.choices import choose, one_of, split_names
+from unseen.cli.choices import split_names
 from unseen.errors import UserError
+from unseen.reading.keys import key
 from unseen.text.words import whole_number
 
 if TYPE_CHECKING:
+    from unseen.analyses.robustness.table import ShiftTable
+    from unseen.analyses.robustness.units import Unit
     from unseen.metrics.robustness import Method
-    from unseen.studies.shifts.table import ShiftTable
-    from unseen.studies.shifts.units import Unit
 
+Names = tuple[str, ...]
 TableArgument = Annotated[
     Path,
     typer.Argument(
@@ -27,56 +30,57 @@ IdForOption = Annotated[
     list[str] | None,
     typer.Option(help="ID test sets for one OOD test set, instead of --id: ood=id1,id2."),
 ]
-FitOnOption = Annotated[
-    str,
-    typer.Option(
-        help='Models to fit on, such as "group in {a, b} and val >= 5"; the others are only scored. Default: all.'
-    ),
-]
-SizesOption = Annotated[
-    list[str] | None,
-    typer.Option(help="Number of images per test set: val=50000,a=7500, or the columns.csv of unseen shifts run."),
-]
-MinIdOption = Annotated[
-    list[str] | None,
-    typer.Option(help="Minimum ID accuracy of the models of the fit, in the unit of the table: 5, or val=5."),
-]
-ModelOption = Annotated[str, typer.Option(help="Column of model names.")]
-UnitOption = Annotated[
-    str,
-    one_of(
-        "percent",
-        "fraction",
-        "detect",
-        help="Unit of the accuracies; detect fails if the numbers are ambiguous.",
-    ),
-]
-ScaleOption = Annotated[str, one_of("logit", "probit", help="Scale that accuracies are fitted on.")]
-LossOption = Annotated[str, one_of("squares", "huber", help="Loss of the fit; huber is robust to outliers.")]
+
+
+@dataclass(frozen=True)
+class PairKeys:
+    """What users set of the table and of the fits, beside the test sets."""
+
+    fit_on: str = key(
+        "", 'models to fit on, such as "group in {a, b} and val >= 5"; the others are only scored; unset: all'
+    )
+    sizes: Names = key((), "images per test set: val=50000,a=7500, or the columns.csv of a run")
+    min_id: Names = key((), "lowest ID accuracy of the models of the fit, in the unit of the table: 5, or val=5")
+    model: str = key("model", "column of model names")
+    unit: Literal["percent", "fraction", "detect"] = key(
+        "detect", "percent, fraction or detect, which fails if the numbers are ambiguous"
+    )
+    scale: Literal["logit", "probit"] = key("logit", "scale that accuracies are fitted on: logit or probit")
+    loss: Literal["squares", "huber"] = key(
+        "squares", "loss of the fit: squares, or huber, which is robust to outliers"
+    )
+
+
+@dataclass(frozen=True)
+class FitKeys(PairKeys):
+    """What users set of a study of a table."""
+
+    group: str | None = key(None, "column that groups models, for means per group")
+    resamples: int = key(2000, "bootstrap resamples of the models, for intervals", least=1)
+    seed: int = key(0, "seed of the bootstrap", least=0)
 
 
 def read_shift_table(
     path: Path,
     id_: Sequence[str],
     ood: Sequence[str],
+    keys: PairKeys,
     *,
-    model: str,
-    unit: str,
-    fit_on: str,
-    group: str | None = None,
     id_for: Sequence[str] = (),
 ) -> "ShiftTable":
     """The columns of a table that options name."""
-    from unseen.studies.shifts.table import read_accuracies, shift_table
+    from unseen.analyses.robustness.table import read_accuracies, shift_table
 
-    word = choose("--unit", unit, ("percent", "fraction", "detect"))
-    known: Unit | None = None if word == "detect" else "percent" if word == "percent" else "fraction"
+    unit: Unit | None = None if keys.unit == "detect" else keys.unit
     rows = read_accuracies(path)
     for option, names in (("--id", id_), ("--ood", ood)):
         _refuse_split_column(option, names, rows.columns)
     own = _own_id_sets(id_for, rows.columns)
     oods = [*ood, *(name for name in own if name not in ood)]
-    return shift_table(rows, id_, oods, id_for=own, model=model, group=group, fit_on=fit_on or None, unit=known)
+    group = keys.group if isinstance(keys, FitKeys) else None
+    return shift_table(
+        rows, id_, oods, id_for=own, model=keys.model, group=group, fit_on=keys.fit_on or None, unit=unit
+    )
 
 
 def _own_id_sets(texts: Sequence[str], columns: Collection[str]) -> dict[str, list[str]]:
@@ -107,15 +111,12 @@ def _refuse_split_column(option: str, names: Sequence[str], columns: Collection[
         )
 
 
-def choose_method(scale: str, loss: str) -> "Method":
+def choose_method(keys: PairKeys) -> "Method":
     """How to fit."""
     from unseen.metrics.accuracy_scales import LOGIT, PROBIT
     from unseen.metrics.robustness import Method
 
-    return Method(
-        LOGIT if choose("--scale", scale, ("logit", "probit")) == "logit" else PROBIT,
-        robust=choose("--loss", loss, ("squares", "huber")) == "huber",
-    )
+    return Method(LOGIT if keys.scale == "logit" else PROBIT, robust=keys.loss == "huber")
 
 
 def choose_sizes(texts: Sequence[str], names: Sequence[str]) -> dict[str, int]:
@@ -126,19 +127,19 @@ def choose_sizes(texts: Sequence[str], names: Sequence[str]) -> dict[str, int]:
     """
     path = _sizes_file(texts)
     if path is None:
-        return {name: _whole(name, size) for name, size in _pairs("--sizes", texts)}
+        return {name: _whole(name, size) for name, size in _pairs("sizes", texts)}
     from unseen.files import read_table
 
     known = {row["column"]: row["images"] for _, row in read_table(path, ("column", "images"))}
     # Version 0.1 wrote 0 images for columns without scores.
     found = {name: _whole(name, known[name]) for name in names if known.get(name, "0") != "0"}
     if not found:
-        raise UserError(f"--sizes: {path} has no number of images for {', '.join(names)}")
+        raise UserError(f"sizes: {path} has no number of images for {', '.join(names)}")
     return found
 
 
 def _sizes_file(texts: Sequence[str]) -> Path | None:
-    """The only value of --sizes, if it is a CSV file."""
+    """The only value of `sizes`, if it is a CSV file."""
     return Path(texts[0]) if len(texts) == 1 and texts[0].endswith(".csv") else None
 
 
@@ -163,34 +164,32 @@ def choose_minimum(texts: Sequence[str], id_sets: Sequence[str]) -> dict[str, fl
     """Minimum accuracies: `5` applies to every ID set, `val=5` to one."""
     single = len(texts) == 1 and "=" not in texts[0]
     if len(texts) > 1 and not all("=" in text for text in texts):
-        raise UserError(
-            f"--min-id takes one number for all ID test sets, or name=number pairs, not '{', '.join(texts)}'"
-        )
-    pairs = [(name, texts[0]) for name in id_sets] if single else _pairs("--min-id", texts)
+        raise UserError(f"min-id takes one number for all ID test sets, or name=number pairs, not '{', '.join(texts)}'")
+    pairs = [(name, texts[0]) for name in id_sets] if single else _pairs("min-id", texts)
     try:
         found = {name: float(value) for name, value in pairs}
     except ValueError:
         found = {"": nan}
     if not all(map(isfinite, found.values())):
-        raise UserError(f"--min-id takes a number, or name=number pairs, not '{','.join(texts)}'")
+        raise UserError(f"min-id takes a number, or name=number pairs, not '{','.join(texts)}'")
     return found
 
 
-def _pairs(option: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+def _pairs(setting: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     pairs = []
     for text in texts:
         name, sign, value = text.rpartition("=")
         if not sign or not name.strip():
-            raise UserError(f"{option} takes name=number pairs, not '{text}'")
+            raise UserError(f"{setting} takes name=number pairs, not '{text}'")
         pairs.append((name.strip(), value.strip()))
     twice = next((name for name, count in Counter(name for name, _ in pairs).items() if count > 1), None)
     if twice is not None:
-        raise UserError(f"{option} has '{twice}' twice")
+        raise UserError(f"{setting} has '{twice}' twice")
     return pairs
 
 
 def _whole(name: str, text: str) -> int:
     number = whole_number(text)
     if not number:
-        raise UserError(f"--sizes: '{text[:20]}' is not a number of images for '{name}'")
+        raise UserError(f"sizes: '{text[:20]}' is not a number of images for '{name}'")
     return number

@@ -5,29 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.cli.output import console, print_table
-from unseen.cli.running import REPORT
 from unseen.text.words import signed
 
 if TYPE_CHECKING:
+    from unseen.analyses.robustness.fits import ShiftStudy
+    from unseen.analyses.robustness.groups import GroupScore
     from unseen.report.shifts.page_data import ShiftPage
     from unseen.runs.data import RunData
-    from unseen.studies.shifts.groups import GroupScore
-    from unseen.studies.shifts.study import ShiftStudy
-
-
-def write_run_page(folder: Path) -> None:
-    """Write the page of a run into its folder, including results of other processes, and print its findings."""
-    from unseen.report.shifts.findings import findings
-    from unseen.report.shifts.of_runs import page_of_runs
-    from unseen.report.shifts.page import write_shift_page
-    from unseen.runs.lock import folder_lock
-
-    with folder_lock(folder):
-        page = page_of_runs([folder])
-        write_shift_page(page, folder / REPORT)
-    for sentence in (*page.notes, *findings(page)):
-        console().print(sentence)
-    console().print(f"\nReport: {folder / REPORT}")
 
 
 def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
@@ -59,7 +43,7 @@ def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
 
 def print_study(study: "ShiftStudy") -> None:
     """Print the fits of a table, and the effective robustness of groups of models if there are several."""
-    from unseen.studies.shifts.groups import group_scores
+    from unseen.analyses.robustness.groups import group_scores
 
     names = study.table.id_sets
     columns = ["OOD test set", "models", *names, "intercept", "R²", "MAE", "leave-one-out MAE"]
@@ -103,11 +87,9 @@ def _mean_and_deviation(mean: float, deviation: float | None) -> str:
     return signed(mean, 2) + ("" if deviation is None else f" ± {deviation:.2f}")
 
 
-def print_accuracies(data: "RunData", models: Sequence[str] = (), columns: Sequence[str] = ()) -> None:
-    """Print the accuracies of a run, for all models and columns or for some."""
+def print_accuracies(data: "RunData") -> None:
+    """Print the accuracies of a run."""
     cells = {(score.backbone, score.domain): f"{100 * score.value:.2f}" for score in data.scores}
-    names = models or [backbone.name for backbone in data.backbones]
-    asked = columns or [domain.name for domain in data.domains]
-    shown = [name for name in asked if any((model, name) in cells for model in names)]
-    rows = [[model, *(cells.get((model, name), "") for name in shown)] for model in names]
-    print_table("Accuracies, percent", ["model", *shown], [row for row in rows if any(row[1:])], right=shown)
+    models, columns = dict.fromkeys(model for model, _ in cells), dict.fromkeys(column for _, column in cells)
+    rows = [[model, *(cells.get((model, name), "") for name in columns)] for model in models]
+    print_table("Accuracies, percent", ["model", *columns], rows, right=[*columns])

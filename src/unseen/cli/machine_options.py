@@ -1,0 +1,68 @@
+"""Options that say where jobs run: processes, GPUs, clusters, and parts of job arrays."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unseen.cli.running import processes
+from unseen.runs.means import Means
+
+if TYPE_CHECKING:
+    from unseen.runs.parts import Part
+
+MACHINES = "Processes, GPUs and machines"
+
+
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Processes that run jobs and decode images; 0 decodes in the main process. Default: one per CPU core.",
+        rich_help_panel=MACHINES,
+    ),
+]
+DevicesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="GPUs to use, one process each: 0,1,3 or all (the default). Without a GPU, cpu,cpu starts two processes.",
+        rich_help_panel=MACHINES,
+    ),
+]
+ExecutorOption = Annotated[
+    str | None,
+    typer.Option(
+        help="How jobs are run: here, processes, devices, grouped, ray (a Ray cluster; needs the package ray) or "
+        "ray:ADDRESS. Default: chosen by the hardware.",
+        rich_help_panel=MACHINES,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class MachineOptions:
+    """Where jobs run."""
+
+    workers: WorkersOption = None
+    devices: DevicesOption = None
+    executor: ExecutorOption = None
+    part: Annotated[
+        str,
+        typer.Option(
+            help="Do one part of the work, for job arrays: 2/4 is the second of four parts.", rich_help_panel=MACHINES
+        ),
+    ] = "1/1"
+
+    @property
+    def means(self) -> Means:
+        """The hardware to run jobs on; without --devices, every GPU."""
+        from unseen.runs.machine import chosen_means
+
+        count = 0 if self.workers == 0 else processes(self.workers)
+        return chosen_means(count, devices=self.devices, executor=self.executor, every_gpu=True)
+
+    @property
+    def share(self) -> "Part":
+        """The part of the work to do."""
+        from unseen.runs.parts import parse_part
+
+        return parse_part(self.part)

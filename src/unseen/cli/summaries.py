@@ -1,0 +1,107 @@
+"""Summaries of pages in the terminal, and their tables."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unseen.cli.across_axes import print_axes
+from unseen.cli.concept_tables import show_relative
+from unseen.cli.output import console, note, print_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from unseen.analyses.paired import PairComparison
+    from unseen.report.of_runs import Reported
+    from unseen.runs.data import RunData
+
+
+def print_summary(found: "Reported", table: Path | None) -> None:
+    """Print a summary of a page, and write its table if it has a path."""
+    from unseen.report.axes.page_data import AxesPage
+    from unseen.report.shifts.page_data import ShiftPage
+    from unseen.runs.data import RunData
+
+    if found.pair is not None:
+        _print_comparison(found.pair, table)
+    elif isinstance(found.source, AxesPage):
+        print_axes(found.source)
+    elif isinstance(found.source, ShiftPage):
+        from unseen.cli.shifts.results import print_shift_results
+
+        print_shift_results(found.source, table)
+    elif isinstance(found.source, RunData):
+        print_scores(found.source, table)
+    else:
+        from unseen.cli.task_results import print_task_results
+
+        print_task_results(found.source, table)
+
+
+def write_quietly(found: "Reported", table: Path) -> None:
+    """Write the table of a page, and print only its notices, to stderr."""
+    from unseen.report.shifts.page_data import ShiftPage
+    from unseen.report.tasks.page_data import TaskPage
+    from unseen.runs.data import RunData
+
+    if isinstance(found.source, RunData):
+        write_scores(found.source, table)
+    elif isinstance(found.source, TaskPage):
+        from unseen.report.tasks.tables import write_score_table
+
+        write_score_table(found.source, table)
+    elif isinstance(found.source, ShiftPage) and found.source.accuracies:
+        from unseen.runs.tables import write_table
+
+        write_table(found.source.accuracies.to_frame(), table)
+    for sentence in found.page.notices:
+        note(sentence)
+
+
+def print_scores(data: "RunData", table: Path | None) -> None:
+    """Print a summary of the scores of a run, and write the table."""
+    from unseen.report.core.metric_words import metric_words
+    from unseen.runs.comparability_words import comparison_notices
+    from unseen.runs.tables import wide
+
+    summary = write_scores(data, table)
+    over = "mean ± standard deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
+    measured = [str(name) for name in summary["metric"].unique()]
+    for metric in ["top1"] if "top1" in measured else measured:
+        share = data.metrics[metric].unit == "share"
+        shown = wide(summary, metric, share=share).rename(columns={each.name: each.title for each in data.domains})
+        name = "top-1" if metric == "top1" else metric_words(metric)
+        caption = f"{data.title}: {name}{', percent' if share else ''}, {over}"
+        print_table(caption, list(shown.columns), shown.itertuples(index=False))
+    show_relative(data)
+    for sentence in [*data.notices, *comparison_notices(data)]:
+        console().print(f"\n{sentence}")
+    if table:
+        console().print(f"\nScores: {table}")
+
+
+def write_scores(data: "RunData", table: Path | None) -> "pd.DataFrame":
+    """Write the table of the scores of a run, if it has a path, and return the summary that it is made from."""
+    from unseen.runs.tables import score_table, summarise, with_comparisons, with_concept_intervals, write_table
+
+    summary = with_concept_intervals(summarise(score_table(data.scores)), data.concept_intervals)
+    seen = next((domain.name for domain in data.domains if domain.seen), None)
+    if table:
+        write_table(with_comparisons(summary, seen=seen, baseline=data.baseline, metrics=data.metrics), table)
+    return summary
+
+
+def _print_comparison(pair: "PairComparison", table: Path | None) -> None:
+    """Print the difference of two backbones on the same test images of each domain, with intervals and p-values."""
+    from unseen.analyses.paired import comparison_table
+    from unseen.report.concepts.sections.comparison import method_text, pair_texts, seeds_caution
+    from unseen.runs.tables import write_table
+
+    if table is not None:
+        write_table(comparison_table(pair.domains), table)
+    columns = ["domain", "difference", "95% interval", "p (Holm)", "effect size", "concepts won"]
+    rows = [[item.domain, *pair_texts(item)] for item in pair.domains]
+    print_table(f"{pair.first} minus {pair.second}, top-1, percentage points", columns, rows, right=columns[1:])
+    for sentence in (method_text(pair), *seeds_caution([pair])):
+        console().print(f"\n{sentence}")
+    if table is not None:
+        console().print(f"\nTable: {table}")
