@@ -91,18 +91,19 @@ def commands(folder: Path) -> list[Command]:
     (folder / "cifar-10.2").mkdir()
     pixels = rng.integers(0, 256, (20, 32, 32, 3), dtype=np.uint8)
     np.savez(folder / "cifar-10.2/cifar102_test.npz", images=pixels, labels=np.arange(20) % 10)
+    short, net = ("--set", "logistic.protocol=cog-v2-short"), f"{folder / 'own.py'}:pixels"
     return [
-        Command("probe", ("probe", folder / "train.npz", folder / "test.npz", "--protocol", "cog-v2-short", "--seeds",
-                          2, "--shots", "2", "--workers", 1)),
-        Command("extract", ("extract", "--backbone", f"{folder / 'own.py'}:pixels", "--images", folder / "images",
-                            "--workers", 0, "--device", "cpu")),
-        Command("concepts", ("concepts", "--features", folder / "features", "--backbone", "mine", "--levels",
-                             folder / "levels.csv", "--protocol", "cog-v2-short", "--shots", 2, "--seeds", 1,
-                             "--domains", "l1,l2", "--workers", 1)),
-        Command("shifts", ("shifts", "run", "--sets", folder, "--backbone", "timm:test_vit", "--weights", "random",
-                           "--outputs", "cifar-10", "--partial", "--workers", 0, "--device", "cpu")),
-        Command("tasks", ("tasks", "--backbone", f"{folder / 'own.py'}:pixels", "--datasets", "digits", "--limit", 8,
-                          "--workers", 1, "--device", "cpu")),
+        Command("probe", ("probe", folder / "train.npz", folder / "test.npz", *short, "--seeds", 2, "--shots", "2",
+                          "--workers", 1)),
+        Command("extract", ("extract", "--backbone", net, "--datasets", folder / "images", "--workers", 0)),
+        Command("concepts", ("run", "cog-v2", "--features", folder / "features", "--backbone", "mine",
+                             "--set", f"levels={folder / 'levels.csv'}", *short, "--shots", 2, "--seeds", 1,
+                             "--datasets", "l1,l2", "--workers", 1)),
+        Command("shifts", ("run", "shifts", "--data", folder, "--backbone", "timm:test_vit",
+                           "--set", "backbone.weights=random", "--set", "backbone.outputs=cifar-10",
+                           "--set", "complete=false", "--workers", 0)),
+        Command("tasks", ("run", "ericsson-2021", "--backbone", net, "--datasets", "digits", "--limit", 8,
+                          "--workers", 1)),
     ]  # fmt: skip
 
 
@@ -250,6 +251,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments, began = parser.parse_args(), time.monotonic()
     rng, struck = random.Random(arguments.seed), list[Struck]()
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a copy of a process cannot use its GPU
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         found = {each: len(operations(each, folder / each.name)) for each in commands(folder)}

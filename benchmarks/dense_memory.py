@@ -37,7 +37,7 @@ from unseen.probes.by_name.patch_linear import PatchLinear
 from unseen.probes.patches.patch_probe import PatchProbe
 from unseen.probes.patches.protocols import PATCH_LINEAR, PatchLinearProtocol
 from unseen.probes.patches.task import PatchTask
-from unseen.studies.tasks.dense_estimate import peak_memory
+from unseen.studies.inputs.patch_estimate import peak_memory
 
 SHARD_BYTES = 1 << 28
 COARSE = 29

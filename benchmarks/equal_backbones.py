@@ -14,8 +14,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.analyses.paired import SIGNIFICANT
 from unseen.metrics.comparisons import paired_counts
-from unseen.studies.concepts.comparison import SIGNIFICANT
 from unseen.text.words import counted
 
 IMAGES = 20

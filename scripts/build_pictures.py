@@ -33,9 +33,9 @@ COLOURS = 96
 """Plots and text have few colours: a palette of so many looks the same, at a fifth of the size."""
 
 BY_HAND = {
-    "inversion.jpg": "docs/analyses.md: unseen tasks --invert on photographs; weights of EfficientNet-Lite0 and Lite1",
+    "inversion.jpg": "docs/analyses.md: unseen run inversion on photographs; weights of EfficientNet-Lite0 and Lite1",
     "rooms.png": "docs/dense.md: scripts/render_rooms.py with 3-D models of a Debian package",
-    "saliency.jpg": "docs/analyses.md: unseen tasks --saliency on photographs; with EfficientNet-Lite0 and ResNet-50",
+    "saliency.jpg": "docs/analyses.md: unseen run saliency on photographs; with EfficientNet-Lite0 and ResNet-50",
 }
 """Pictures that this script does not make → how they were made."""
 
@@ -139,8 +139,8 @@ def shifts(studio: Studio) -> bytes:
     shutil.copy(str(files("unseen.demo") / "data/emoji_pool.csv"), studio.work / "emoji_pool.csv")
     shifted = "ood_emojione,ood_emojione_ink,ood_twemoji,ood_openmoji,ood_drawings"
     studio.unseen(
-        "shifts", "fit", "emoji_pool.csv", "--id", "id_noto,id_fluent_ink", "--ood", shifted, "--group", "group",
-        "--fit-on", "group != noto-grey", "--out", "emoji-fit",
+        "shifts", "fit", "emoji_pool.csv", "--id", "id_noto,id_fluent_ink", "--ood", shifted, "--set", "group=group",
+        "--set", "fit-on=group != noto-grey", "--out", "emoji-fit",
     )  # fmt: skip
     return studio.page("emoji-fit/report.html", "#shifts-title", "#shifts .plot")
 
@@ -163,14 +163,14 @@ def leaderboard(studio: Studio) -> bytes:
 
 def tasks(studio: Studio) -> bytes:
     words = ("--backbone", "demo:supervised", "--backbone", "demo:simclr", "--datasets", "digits")
-    studio.unseen("tasks", *words, "--out", "tasks-run", made="tasks-run/report.html")
+    studio.unseen("run", "ericsson-2021", *words, "--out", "tasks-run", made="tasks-run/report.html")
     return studio.page("tasks-run/report.html", "#few-shot-title", "#few-shot .plot")
 
 
 def dense(studio: Studio) -> bytes:
     """Scenes of drawings: the best and the worst predictions on seen concepts."""
-    words = ("--dense", "--datasets", "scenes-seen,scenes-unseen", "--backbone", "demo:supervised", "--size", "112")
-    studio.unseen("tasks", *words, "--out", "dense-run", made="dense-run/report.html")
+    words = ("--datasets", "scenes-seen,scenes-unseen", "--backbone", "demo:supervised", "--set", "backbone.size=112")
+    studio.unseen("run", "dense", *words, "--out", "dense-run", made="dense-run/report.html")
     return studio.page("dense-run/report.html", ".domain h3", ".domain")
 
 
@@ -179,12 +179,12 @@ def contributed(studio: Studio) -> bytes:
 
     The command refuses a site of this model alone, since a part of the digits cannot be compared with published scores.
     """
+    from unseen.analyses.leaderboard import leaderboard_with_runs
     from unseen.exchange.contributions import read_contributions
     from unseen.report.leaderboard.site import write_site
-    from unseen.studies.concepts.leaderboard import leaderboard_with_runs
 
     words = ("--datasets", "digits", "--limit", "20", "--backbone", "demo:supervised")
-    studio.unseen("tasks", *words, "--out", "digits-run", made="digits-run/report.html")
+    studio.unseen("run", "ericsson-2021", *words, "--out", "digits-run", made="digits-run/report.html")
     studio.unseen("export", "digits-run", "--out", "results.json")
     models = read_contributions([studio.work / "results.json"])
     write_site(leaderboard_with_runs([], models, elsewhere=True), models, studio.work / "leaderboard-site")
@@ -196,10 +196,11 @@ def own_code(studio: Studio) -> bytes:
     """A probe and a metric of one's own on the demo's features."""
     report(studio)
     studio.python("own-code.md", 'Path("nearest_mean.py")', 'Path("worst_class.py")')
-    words = ("--levels", "demo-run/levels.csv", "--seen", "seen", "--domains", "seen,l1,l2,l3,l4,l5", "--shots", "all")
-    code = ("--probe", "nearest_mean.py", "--metric", "worst_class.py", "--protocol", "cog-v2-short", "--seeds", "1")
-    features = ("--features", "demo-run/features/supervised", "--backbone", "supervised")
-    studio.unseen("concepts", *features, *words, *code, "--out", "code-run", made="code-run/report.html")
+    words = ("--datasets", "seen,l1,l2,l3,l4,l5", "--shots", "all", "--seeds", "1", "--set", "levels=drawings")
+    code = ("--probes", "logistic,nearest_mean.py", "--set", "metrics=worst_class.py")
+    features = ("--features", "demo-run/features", "--backbone", "supervised", *code)
+    short = ("--set", "logistic.protocol=cog-v2-short")
+    studio.unseen("run", "cog-v2", *features, *words, *short, "--out", "code-run", made="code-run/report.html")
     return studio.page("code-run/report.html", "#own-code-title", "#own-code")
 
 
@@ -220,9 +221,9 @@ def own_concepts(studio: Studio) -> bytes:
     facts = f'images = "own-drawings"\nseen = {json.dumps(seen)}\nlevels = 5\nsize = 14\ntest = 15\n'
     (studio.work / "own-drawings.toml").write_text(f"{facts}[concepts]\n{senses}\n")
     networks = [word for name in ("supervised", "simclr", "untrained") for word in ("--backbone", f"demo:{name}")]
-    words = ("--preprocessing", "own", "--protocol", "cog-v2-short", "--shots", "all", "--seeds", "3")
-    out = ("--out", "own-drawings-run")
-    studio.unseen("concepts", "--levels", "own-drawings.toml", *networks, *words, *out)
+    words = ("--set", "preprocessing=own", "--set", "logistic.protocol=cog-v2-short", "--shots", "all", "--seeds", "3")
+    levels = ("--set", "levels=own-drawings.toml", "--out", "own-drawings-run")
+    studio.unseen("run", "cog-v2", *levels, *networks, *words)
     return studio.page("own-drawings-run/report.html", last="#levels .plot")
 
 

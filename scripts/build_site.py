@@ -5,6 +5,7 @@
 A broken link to a page or a heading is an error. Nothing is fetched from the network.
 """
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,8 @@ from pathlib import Path, PurePosixPath
 from notebooks import as_page, read
 from site_pages.api import api_reference
 from site_pages.commands import command_reference
+from site_pages.study import study_reference
+from unseen.studies.schema import NAME, study_schema
 
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
@@ -66,6 +69,8 @@ def stage(folder: Path, root: Path = ROOT) -> None:
     (docs / "reference").mkdir()
     (docs / "reference/commands.md").write_text(command_reference(), encoding="utf-8")
     (docs / "reference/api.md").write_text(api_reference(), encoding="utf-8")
+    (docs / "reference/studies.md").write_text(study_reference(), encoding="utf-8")
+    (docs / NAME).write_text(json.dumps(study_schema(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def build(folder: Path) -> None:

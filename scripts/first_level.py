@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.features.readers import read_features
+from unseen.studies.features import FEATURES
+from unseen.studies.stored_features import DOMAIN_SPLITS, find_features
 
 Floats = NDArray[np.float64]
 Samples = tuple[Floats, Floats]
@@ -26,11 +28,11 @@ DRAWS = 25
 SHRINKAGE = 0.1
 
 
-def concepts_of(folder: Path) -> list[Samples]:
+def concepts_of(run: Path, backbone: str, level: str) -> list[Samples]:
     """The concepts of a level, from the features of a backbone."""
-    parts = []
+    places, parts = find_features(run / FEATURES, level, DOMAIN_SPLITS, [backbone])[backbone], []
     for split in ("train", "test"):
-        features = read_features(folder / split)
+        features = read_features(places[split].path)
         X = np.asarray(features.X, dtype=np.float64)
         X /= np.linalg.norm(X, axis=1, keepdims=True)
         parts.append([X[np.asarray(features.y) == number] for number in range(CLASSES)])
@@ -61,7 +63,7 @@ def main(run: Path) -> None:
     """Print how far L1 is below L2, in points, with 95% intervals over concepts."""
     for backbone in ("supervised", "simclr", "pixels"):
         rng = np.random.default_rng(0)
-        levels = [concepts_of(run / "features" / backbone / level) for level in LEVELS]
+        levels = [concepts_of(run, backbone, level) for level in LEVELS]
         own = [accuracies(level) for level in levels[:2]]
         mixed = among_random([concept for level in levels for concept in level], rng).reshape(len(LEVELS), -1)[:2]
         for name, (first, second) in (("of its level", own), ("at random", mixed)):

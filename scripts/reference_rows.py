@@ -14,8 +14,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from unseen.analyses.kept_classifier import write_classifier
 from unseen.errors import UserError, look_up
 from unseen.papers.comparability import published_domain
 from unseen.papers.concept_generalization import DOMAINS
@@ -23,6 +24,7 @@ from unseen.reading.toml_records import read_toml
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
+    from unseen.studies.study import Study
 
 MODELS = Path(__file__).with_name("reference.toml")
 TERAFLOPS = {"vit": 228.0, "convnext": 129.0}
@@ -113,16 +115,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--imagenet-21k", help="images of the levels, as for `unseen concepts --images`")
+    add("--imagenet-21k", help="images of the levels, as for `unseen run cog-v2 --data imagenet-21k=…`")
     add("--imagenet-1k", help="folder or tar files of ImageNet-1K")
-    add("--datasets", help="folder with the data sets of `unseen tasks`")
-    add("--shift-sets", help="folder with the test sets of `unseen shifts run`")
+    add("--datasets", help="folder with the data sets of the task study")
+    add("--shift-sets", help="folder with the test sets of the shift study")
     add("--out", default="reference", help="folder for runs, results and site (default: reference)")
     add("--models", default=str(MODELS), help="another list of models")
     add("--only", action="append", default=[], metavar="NAME", help="one model of the list; may be repeated")
     add("--together", type=int, default=8, help="backbones that share one pass over the images (default: 8)")
     add("--workers", type=int, default=CORES, help="processes that decode images (default: 16)")
-    add("--fast", action="store_true", help="faster decoding, as for `unseen concepts --fast`")
+    add("--fast", action="store_true", help="faster decoding, as the key fast of a study")
     add("--dry-run", action="store_true", help="show the plan of each study and exit")
     add("--cost", action="store_true", help="print the estimated cost on one H200 and exit")
     trial = parser.add_argument_group("for a trial")
@@ -178,30 +180,36 @@ def load_all(work: Work, models: Sequence[Model], lacking: dict[str, str]) -> "l
     return loaded
 
 
-def concepts(work: Work, backbones: "Sequence[Backbone]") -> None:
+def measure(work: Work, study: "Study", backbones: "Sequence[Backbone | str]", data: Any, out: Path) -> None:
+    """Run a study, or print its plan."""
     import unseen
 
+    print(unseen.run(study, backbones, data=data, out=out, workers=work.given.workers, dry_run=work.given.dry_run))
+
+
+def study_of(name: str, **keys: Any) -> "Study":
+    """A study with other values of the keys that are not None."""
+    import unseen
+
+    return unseen.study(name, **{key: value for key, value in keys.items() if value is not None})
+
+
+def concepts(work: Work, backbones: "Sequence[Backbone]") -> None:
     given = work.given
     if backbones:
-        shots = None if given.shots is None else [int(s) if s.isdigit() else s for s in given.shots.split(",")]
-        done = unseen.concepts(
-            backbones, out=work.concepts, images=given.imagenet_21k, imagenet_1k=given.imagenet_1k,
-            levels=given.levels, splits=given.splits, protocol=given.protocol, shots=shots, seeds=given.seeds,
-            fast=given.fast, workers=given.workers, dry_run=given.dry_run,
+        study = study_of(
+            "cog-v2", levels=given.levels, splits=given.splits, shots=given.shots and given.shots.split(","),
+            seeds=given.seeds, fast=given.fast, logistic={"protocol": given.protocol},
         )  # fmt: skip
-        print(done)
+        data = {"imagenet-21k": given.imagenet_21k, "imagenet-1k": given.imagenet_1k}
+        measure(work, study, backbones, data, work.concepts)
 
 
 def tasks(work: Work, backbones: "Sequence[Backbone]") -> None:
-    import unseen
-
     given = work.given
     if backbones:
-        done = unseen.tasks(
-            backbones, out=work.tasks, images=given.datasets, datasets=given.task, limit=given.limit, fast=given.fast,
-            workers=given.workers, dry_run=given.dry_run,
-        )  # fmt: skip
-        print(done)
+        study = study_of("ericsson-2021", datasets=given.task, limit=given.limit, fast=given.fast)
+        measure(work, study, backbones, given.datasets, work.tasks)
 
 
 def shifts(work: Work, models: Sequence[Model]) -> None:
@@ -209,63 +217,37 @@ def shifts(work: Work, models: Sequence[Model]) -> None:
 
     This needs another pass over ImageNet-1K, because the concept study preprocesses images as ImageNet-CoG does.
     """
-    import unseen
-    from unseen.studies.shifts.plans import ModelPlan
-
     given = work.given
-    missing = [model for model in models if not (work.heads / f"{model.address}.npz").is_file()]
+    heads = {model.name: work.heads / f"{model.address}.npz" for model in models}
+    missing = [model for model in models if not heads[model.name].is_file()]
     if missing:
-        trained = unseen.concepts(
-            [work.load(model, size=None) for model in missing], out=work.heads, imagenet_1k=given.imagenet_1k,
-            levels=given.levels, domains=["in1k"], protocol=given.protocol, shots="all", seeds=1,
-            preprocessing="own", workers=given.workers, dry_run=given.dry_run,  # decoded as test images are
+        study = study_of(
+            "cog-v2", levels=given.levels, datasets=["in1k"], shots=["all"], seeds=1, preprocessing="own",
+            logistic={"protocol": given.protocol},
         )  # fmt: skip
-        print(trained)
+        loaded = [work.load(model, size=None) for model in missing]
+        measure(work, study, loaded, {"imagenet-1k": given.imagenet_1k}, work.heads)
         if given.dry_run:
             return
         for model in missing:
-            keep_head(work.heads, model)
-    plans = [
-        ModelPlan(
-            model.name, model.backbone, head=str(work.heads / f"{model.address}.npz"),
-            weights="random" if given.random else "pretrained",
-        )
-        for model in models
-    ]  # fmt: skip
-    if plans:
-        print(
-            unseen.shifts(
-                plans, out=work.shifts, sets=given.shift_sets, partial=given.partial, workers=given.workers,
-                dry_run=given.dry_run,
-            )
-        )  # fmt: skip
-
-
-def keep_head(folder: Path, model: Model) -> None:
-    """Write the classifier of ImageNet-1K that a run chose, as `unseen shifts run --head` takes it."""
-    from unseen.backbones.classifier import write_probe
-    from unseen.features.features import align
-    from unseen.features.readers import read_features
-    from unseen.runs.record import read_results
-    from unseen.studies.concepts.features import find_features
-    from unseen.studies.features import FEATURES
-    from unseen.studies.final_classifier import fit_again
-
-    [result] = [each for each in read_results(folder) if each.job["backbone"] == model.name]
-    places = find_features(folder / FEATURES, ["in1k"], [model.name])[model.name]["in1k"]
-    train, _ = align(read_features(places[0].path), read_features(places[1].path), model.name)
-    found = fit_again(result, train)
-    write_probe(folder / f"{model.address}.npz", found.weights, found.bias, found.classes)
+            write_classifier(work.heads, heads[model.name], backbones=[model.name], dataset="in1k")
+    if models:
+        weights = "random" if given.random else "pretrained"
+        classifiers = {
+            model.name: {"id": model.backbone, "head": str(heads[model.name]), "weights": weights} for model in models
+        }
+        study = study_of("shifts", complete=not given.partial, backbone=classifiers)
+        measure(work, study, list(classifiers), given.shift_sets, work.shifts)
 
 
 def publish(work: Work, models: Sequence[Model]) -> None:
     """A results file for each model that has scores, each of them checked, and the site of all."""
+    from unseen.analyses.leaderboard import leaderboard_with_runs
     from unseen.exchange.check import check_results
     from unseen.exchange.contributions import read_contributions
     from unseen.exchange.export import export_runs
     from unseen.report.leaderboard.site import write_site
     from unseen.runs.record import RUN
-    from unseen.studies.concepts.leaderboard import leaderboard_with_runs
 
     runs = [folder for folder in (work.concepts, work.tasks, work.shifts) if (folder / RUN).is_file()]
     files = []

@@ -13,7 +13,7 @@ import numpy as np
 from emoji_pool.classifier import Recipe
 from emoji_pool.concepts import CLASSES, FOLDS, classified, folds, named_synsets
 from emoji_pool.glyphs import SIDE, Pictures
-from unseen.demo import drawings
+from unseen.images.drawing_levels import drawings, on_paper
 from unseen.images.drawings import DATA, concepts
 from unseen.ontology.wordnet import wordnet
 from unseen.studies.shifts.model_pool import Fold, Labelled, Labels, PoolModel, plan_pool, with_recipe
@@ -71,8 +71,8 @@ def _drawn(rows: Labels) -> Labelled:
     net, names = wordnet(), list(classified())
     ids = [net.wnid(named_synsets()[names[row]]) for row in rows]
     shared = [(wnid, classified()[names[row]]) for wnid, row in zip(ids, rows, strict=True) if wnid in concepts()]
-    grey, place = drawings.drawings([wnid for wnid, _ in shared], "test")
+    grey, place = drawings([wnid for wnid, _ in shared], "test")
     edge = (SIDE - grey.shape[1]) // 2
-    paper = 255 - np.pad(grey, ((0, 0), (edge, edge), (edge, edge)))
+    paper = on_paper(np.pad(grey, ((0, 0), (edge, edge), (edge, edge))))
     labels = np.array([label for _, label in shared], dtype=np.int64)
     return Labelled(np.repeat(paper[..., None], 3, axis=3), labels[place])

@@ -20,7 +20,8 @@ def levels() -> Kind:
 def reference() -> Kind:
     """Whole networks trained on the domains of a run, and added to it."""
     probed = surface.concepts(VIT, IMAGES, levels=LEVELS)
-    return Kind(data.imagenet, (probed, surface.reference(VIT, IMAGES, epochs=3, batch=8, rate=0.1)), (DRAW,))
+    trained = surface.reference(VIT, IMAGES, levels=LEVELS, epochs=3, batch=8, rate=0.1)
+    return Kind(data.imagenet, (probed, trained), (DRAW,))
 
 
 def regrouped() -> Kind:
@@ -34,8 +35,8 @@ def regrouped() -> Kind:
 
     probed = surface.concepts(VIT, IMAGES, levels=LEVELS, domains="l1,l2")
     other = surface.concepts(
-        Networks(VIT.ids, random=False), levels="../data/other.csv", features="run/features", regroup=True,
-        domains="l1,l2", shots="2,all", seeds=2, out="other",
+        Networks(VIT.ids, random=False), levels="../data/other.csv", features="run/features", domains="l1,l2",
+        shots="2,all", seeds=2, out="other",
     )  # fmt: skip
     return Kind(make, (probed, other), (DRAW,))
 
@@ -49,9 +50,7 @@ def random() -> Kind:
                 path = folder / f"features/l{level}/{split}.npz"
                 data.features(path, sorted(concepts), count, dimension=12, seed=10 * level + count)
 
-    step = surface.concepts(
-        MINE, levels="random", features="../data/features", regroup=True, domains="random1,random2", shots="1"
-    )
+    step = surface.concepts(MINE, levels="random", features="../data/features", domains="random1,random2", shots="1")
     return Kind(make, (step,))
 
 

@@ -61,8 +61,9 @@ class Networks:
 
     @property
     def words(self) -> tuple[str, ...]:
+        ids = tuple(f"{name}={id_}" for name, id_ in zip(self.names, self.ids, strict=True)) if self.names else self.ids
         weights = "random" if self.random and self.ids else None
-        return _options(backbone=self.ids, name=self.names, size=self.size, weights=weights)
+        return (*_options(backbone=ids), *_settings("backbone.", size=self.size, weights=weights))
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class ImageNet:
 
     @property
     def words(self) -> tuple[str, ...]:
-        return _options(images=self.images, imagenet_1k=self.imagenet_1k, splits=self.splits)
+        seen = () if self.imagenet_1k is None else (f"imagenet-1k={self.imagenet_1k}",)
+        return (*_options(data=(f"imagenet-21k={self.images}", *seen)), *_settings(splits=self.splits))
 
 
 def concepts(
@@ -84,7 +86,6 @@ def concepts(
     *,
     levels: str,
     features: str | None = None,
-    regroup: bool = False,
     balanced: bool = False,
     domains: str | None = None,
     shots: str = "all",
@@ -96,32 +97,35 @@ def concepts(
     out: str = "run",
 ) -> Step:
     """The concept study. `probes` are names separated by commas; `code` and `metric` are files of the user's own."""
-    chosen = _options(
-        levels=levels, features=features, regroup=regroup, variant="class-balanced" if balanced else None,
-        domains=domains, shots=shots, seeds=seeds, protocol=protocol, extended=probes, probe=code, metric=metric,
-    )  # fmt: skip
-    return Step(("concepts", *networks.words, *(images.words if images else ()), *chosen), out)
+    every = ("logistic", *(probes.split(",") if probes else ()), *([code] if code else ()))
+    searched = [name for name in every if name in {"logistic", "pca", "mlp"}]
+    chosen = _options(features=features, datasets=domains, shots=shots, seeds=seeds, probes=",".join(every))
+    keys = _settings(levels=levels, class_balanced=balanced or None, metrics=metric)
+    for name in searched:
+        keys += _settings(f"{name}.", protocol=protocol)
+    return Step(("run", "cog-v2", *networks.words, *(images.words if images else ()), *chosen, *keys), out)
 
 
-def reference(networks: Networks, images: ImageNet, *, epochs: int, batch: int, rate: float) -> Step:
+def reference(networks: Networks, images: ImageNet, *, levels: str, epochs: int, batch: int, rate: float) -> Step:
     """Whole networks trained on the domains of a concept run, which must exist."""
-    chosen = _options(epochs=epochs, batch=batch, rate=rate)
-    return Step(("concepts", "--finetune", *networks.words, *images.words, *chosen), fewest=0)
+    keys = _settings("fine-tuned.", protocol="reference", epochs=epochs, batch=batch, rate=rate)
+    chosen = (*_options(probes="fine-tuned", seeds=1), *_settings(levels=levels), *keys)
+    return Step(("run", "cog-v2", *networks.words, *images.words, *chosen), fewest=0)
 
 
 def splits(images: str, levels: str, out: str, *, test: int, train: int) -> tuple[str, ...]:
     """Draw training and test images into a file."""
-    chosen = _options(images=images, levels=levels, out=out, test=test, min_train=train, max_train=train)
-    return ("levels", "splits", "build", *chosen)
+    chosen = _options(images=images, levels=levels, out=out)
+    return ("levels", "splits", "build", *chosen, *_settings(test=test, min_train=train, max_train=train))
 
 
 def probing(
     train: str, test: str, *, probe: str = "logistic", shots: str | None = None, seeds: int = 1, out: str = "run"
 ) -> Step:
     """A probe on two files of features."""
-    short = probe in {"logistic", "pca"}
-    chosen = _options(probe=probe, protocol="cog-v2-short" if short else None, shots=shots, seeds=seeds)
-    return Step(("probe", train, test, *chosen), out, plans=False, parts=False)
+    short = _settings(f"{probe}.", protocol="cog-v2-short") if probe in {"logistic", "pca"} else ()
+    chosen = _options(probes=probe, shots=shots, seeds=seeds)
+    return Step(("probe", train, test, *chosen, *short), out, plans=False, parts=False)
 
 
 def tasks(
@@ -135,54 +139,58 @@ def tasks(
     out: str = "run",
 ) -> Step:
     """Linear probes and few-shot episodes; `limit` is the most images of a class and split."""
-    chosen = _options(datasets=datasets, features=features, limit=limit, probe=code, metric=metric)
-    return Step(("tasks", *networks.words, *chosen), out)
+    every = f"linear,centroids,{code}" if code else None
+    chosen = _options(datasets=datasets, features=features, limit=limit, probes=every)
+    return Step(("run", "ericsson-2021", *networks.words, *chosen, *_settings(metrics=metric)), out)
 
 
 def tuned(networks: Networks, datasets: str, *, trials: int, steps: int) -> Step:
     """Whole networks trained with a grid of settings."""
-    chosen = _options(datasets=datasets, trials=trials, steps=steps)
-    return Step(("tasks", "--finetune", *networks.words, *chosen))
+    chosen = (*_options(datasets=datasets), *_settings("fine-tuned.", trials=trials, steps=steps))
+    return Step(("run", "finetune", *networks.words, *chosen))
 
 
 def patches(networks: Networks, datasets: str) -> Step:
     """Both probes on patch features."""
-    return Step(("tasks", "--dense", *networks.words, *_options(datasets=datasets)))
+    return Step(("run", "dense", *networks.words, *_options(datasets=datasets)))
 
 
 def trained_heads(networks: Networks, datasets: str, *, steps: int, scale: float) -> Step:
     """Detectors and dense heads trained with the network."""
-    chosen = _options(datasets=datasets, steps=steps, scale=scale)
-    return Step(("tasks", "--dense", "--finetune", *networks.words, *chosen))
+    chosen = _options(datasets=datasets)
+    for name in ("detector-frozen", "detector-finetuned", "psp", "upernet"):
+        chosen += _settings(f"{name}.", steps=steps, scale=scale)
+    return Step(("run", "detection", *networks.words, *chosen))
 
 
 def saliency(networks: Networks, datasets: str, *, grid: str, examples: int) -> Step:
     """Occlusion maps of single images."""
-    return Step(("tasks", "--saliency", *networks.words, *_options(datasets=datasets, grid=grid, examples=examples)))
+    chosen = (*_options(datasets=datasets), *_settings(examples=examples), *_settings("saliency.", grid=grid))
+    return Step(("run", "saliency", *networks.words, *chosen))
 
 
 def inversion(networks: Networks, datasets: str, *, steps: int, examples: int, lpips: str) -> Step:
     """Images reconstructed from features, and how near they come."""
-    chosen = _options(datasets=datasets, steps=steps, examples=examples, lpips_weights=lpips)
-    return Step(("tasks", "--invert", *networks.words, *chosen))
+    chosen = (*_options(datasets=datasets, data=f"lpips={lpips}"), *_settings(examples=examples))
+    return Step(("run", "inversion", *networks.words, *chosen, *_settings("inversion.", steps=steps)))
 
 
 def classifiers(models: str, test_sets: tuple[str, ...], *, classes: str = "own", mapping: str | None = None) -> Step:
     """The classifiers of a table of models on test sets."""
-    chosen = _options(models=models, test_set=test_sets, classes=classes, mapping=mapping)
-    return Step(("shifts", "run", *chosen), fewest=0)
+    chosen = (*_options(backbone=models, datasets=test_sets), *_settings(classes=classes, mapping=mapping))
+    return Step(("run", "shifts", *chosen), fewest=0)
 
 
 def pool(network: str, data: tuple[str, ...], *, size: int, steps: int, batch: int, ratios: str, shares: str) -> Step:
     """Models trained on fractions and mixtures of training sets."""
-    chosen = _options(data=data, size=size, steps=steps, batch=batch, ratios=ratios, shares=shares)
-    return Step(("shifts", "pool", *_options(network=network), *chosen), out="pool", parts=False, fewest=0)
+    chosen = _settings(size=size, steps=steps, batch=batch, ratios=ratios, shares=shares)
+    return Step(("shifts", "pool", *_options(network=network, data=data), *chosen), out="pool", parts=False, fewest=0)
 
 
 def zero_shot(backbone: str, data: str, *, outputs: str, templates: str, steps: int, batch: int) -> Step:
     """A model of images and text trained from its zero-shot classifier, with two learning rates."""
-    chosen = _options(data=data, outputs=outputs, templates=templates, steps=steps, batch=batch)
-    words = ("shifts", "finetune", *_options(backbone=backbone), *chosen)
+    chosen = _settings(outputs=outputs, templates=templates, steps=steps, batch=batch)
+    words = ("shifts", "finetune", *_options(backbone=backbone, data=data), *chosen)
     return Step(words, out="tuned", parts=False, fewest=0)
 
 
@@ -278,10 +286,10 @@ def details(folder: Path) -> dict[str, tuple[str, Mapping[str, Any]]]:
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values and details of all fits, without times."""
-    flat = {name: value for name, value in values.items() if name not in {*TIMES, "fits"}}
+    flat = {name: value for name, value in values.items() if name != "fits"}
     for fit in values.get("fits", ()):
         flat |= {**fit["values"], **fit["details"]} | ({"interval": fit["interval"]} if "interval" in fit else {})
-    return flat
+    return {name: value for name, value in flat.items() if name not in TIMES}
 
 
 def _name(result: Any) -> str:
@@ -349,3 +357,9 @@ def _options(**given: object) -> tuple[str, ...]:
         elif value is not None and value is not False:
             words += [option, str(value)]
     return tuple(words)
+
+
+def _settings(table: str = "", **given: object) -> tuple[str, ...]:
+    """Options that set keys of a table; those that are None keep their defaults."""
+    words = {name.replace("_", "-"): "true" if value is True else value for name, value in given.items()}
+    return _options(set=tuple(f"{table}{name}={value}" for name, value in words.items() if value is not None))

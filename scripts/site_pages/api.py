@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from pathlib import Path
 
+from unseen.probes.by_name import all_probes
+from unseen.reading.keys import Key, keys_of
 from unseen.version import __version__
 
 SRC = Path(__file__).parents[2] / "src"
@@ -22,10 +24,11 @@ Definition = ast.FunctionDef | ast.ClassDef
 RESULTS = {
     "ProbeResult": ["unseen.api.probe_result", "unseen.studies.array_probing.ArrayScores"],
     "Run": ["unseen.api.run"],
-    "Plan": ["unseen.studies.study"],
+    "Study": ["unseen.studies.study"],
+    "Plan": ["unseen.studies.plan"],
     "ConceptLevels": ["unseen.api.levels", "unseen.ontology.levels.Levels"],
     "Concept": ["unseen.ontology.levels"],
-    "Robustness": ["unseen.api.shifts", "unseen.studies.shifts.study.ShiftStudy"],
+    "Robustness": ["unseen.api.shifts", "unseen.analyses.robustness.fits.ShiftStudy"],
     "Leaderboard": ["unseen.papers.leaderboard"],
     "Backbone": ["unseen.backbones.backbone"],
     "OpenDataset": ["unseen.images.open_dataset"],
@@ -120,19 +123,24 @@ def _class(node: Definition, name: str, anchor: str, depth: int, bases: Sequence
 
 def _probe(module: Module) -> Iterator[str]:
     """A probe by name with its settings, where the module has one for feature vectors."""
-    chosen = [node.value for node in module.tree.body if isinstance(node, ast.Assign) and _target(node) == "PROBE"]
-    if not chosen:
+    kind = next((each for each in all_probes().values() if each.__module__ == module.name), None)
+    if kind is None or kind.input != "vectors":
         return
-    name = ast.unparse(chosen[0])
+    name, keys = kind.__name__, {each.field: each for each in keys_of(kind).values()}
     node = module.definition(name)
     fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
-    known = {ast.unparse(each.target): each for each in fields}
-    if "input" in known:
-        return
     settings = [each for each in fields if not _annotation(each.annotation).startswith("ClassVar")]
-    parts = [_parameter(ast.arg(ast.unparse(each.target), each.annotation), each.value) for each in settings]
+    parts = [_field(each, keys.get(ast.unparse(each.target))) for each in settings]
     yield from ("", f"### unseen.probes.{name} {{ #{name} }}", "", "```python")
     yield from (_call(f"unseen.probes.{name}", parts), "```", "", _prose(node))
+    if keys:
+        yield from ("", "**Arguments**", "", *(f"- `{field}`: {each.help}" for field, each in keys.items()))
+
+
+def _field(node: ast.AnnAssign, setting: Key | None) -> str:
+    """A field as a parameter; that of a setting has its default."""
+    default = node.value if setting is None else ast.Constant(setting.default)
+    return _parameter(ast.arg(ast.unparse(node.target), node.annotation), default)
 
 
 def _target(node: ast.Assign) -> str:

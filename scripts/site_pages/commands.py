@@ -52,7 +52,7 @@ def _section(context: typer.Context) -> Iterator[str]:
     arguments = [each for each in shown if each.param_type_name == "argument"]
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     yield from (f"## `{context.command_path}` {{ #{_anchor(context)} }}", "", "```text", usage, "```", "")
-    yield _escape(command.help or "", table=False)
+    yield escaped(command.help or "", table=False)
     panels: dict[str, list[Any]] = {"Arguments": arguments} if arguments else {}
     for each in shown:
         if each not in arguments:
@@ -65,7 +65,7 @@ def _section(context: typer.Context) -> Iterator[str]:
             match = NOTES.search(text)
             notes = [note.removeprefix("default:").strip() for note in match[1].split(";")] if match else []
             default = ", ".join(f"`{note}`" if note != "required" else "required" for note in notes)
-            yield f"| {_code(declared)} | {_escape(text[: match.start()] if match else text)} | {_bars(default)} |"
+            yield f"| {_code(declared)} | {escaped(text[: match.start()] if match else text)} | {_bars(default)} |"
 
 
 def _anchor(context: typer.Context) -> str:
@@ -73,7 +73,7 @@ def _anchor(context: typer.Context) -> str:
 
 
 def _first_sentence(text: str | None) -> str:
-    return _escape(re.split(r"(?<=[.!?])\s", (text or "").strip())[0], table=False)
+    return escaped(re.split(r"(?<=[.!?])\s", (text or "").strip())[0], table=False)
 
 
 def _code(text: str) -> str:
@@ -85,7 +85,7 @@ def _bars(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _escape(text: str, *, table: bool = True) -> str:
+def escaped(text: str, *, table: bool = True) -> str:
     """Help as Markdown: Typer's own marks of paragraphs go, and what looks like HTML or a link is kept as text."""
     text = text.replace("\b", "").strip()
     text = re.sub(r"([<\[\]*_])", r"\\\1", text) if "`" not in text else text.replace("<", "&lt;")
