@@ -1,4 +1,4 @@
-"""The demo, run once for all tests here: three of its backbones, two domains, one seed, five trials, two shots."""
+"""The demo, run once for all tests here: three of its backbones, two domains, one seed, two settings of shots."""
 
 import json
 import os
@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,21 +17,22 @@ import pytest
 from alone import command, start_alone
 from typer.testing import CliRunner
 
-import unseen.demo.form
-import unseen.demo.study
+import unseen.studies.toml
 from demo_tables import marked, rows
+from unseen.backbones.load import load_backbone
+from unseen.backbones.sources.drawings import BATCH, Drawn, folded
 from unseen.backbones.tiny_cnn import load
 from unseen.cli.main import app
-from unseen.demo.backbones import BACKBONES, extract, folded
-from unseen.demo.drawings import demo_levels, domains, drawings
-from unseen.demo.form import SHORT
-from unseen.demo.study import extract_missing, missing_features
 from unseen.demo.train import seen_images
+from unseen.features.forward import features
 from unseen.features.readers import read_features
 from unseen.files import read_table
+from unseen.images.drawing_levels import OWN, drawing_domains, drawing_levels, drawings, on_paper
 from unseen.images.drawings import concepts, drawn_order, seen_concepts
 from unseen.ontology.wordnet import wordnet
+from unseen.probes.protocol import COG_V2_SHORT
 from unseen.runs.record import read_run
+from unseen.studies.toml import shipped_study
 
 pytestmark = pytest.mark.early
 ROOT = Path(__file__).parents[1]
@@ -41,6 +41,7 @@ DATA = ROOT / "src/unseen/demo/data"
 WEIGHTS = ROOT / "src/unseen/demo/weights"
 DOMAINS = ("seen", "l5")
 SOME = ("supervised", "simclr", "pixels")
+STUDY = shipped_study("drawings")
 
 
 def run(*words: object) -> str:
@@ -52,17 +53,11 @@ def run(*words: object) -> str:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """The folder of a run of the demo and what it printed.
-
-    Seeds differ in nothing but their draws; five trials find all but the rate that ten find.
-    """
-    parts = {name: domains()[name] for name in DOMAINS}
+    """The folder of a run of the demo and what it printed. Seeds differ in nothing but their draws."""
     folder = tmp_path_factory.mktemp("demo") / "run"
-    protocol = replace(SHORT.protocol, trials=5)
+    part = STUDY.replace(backbones=list(SOME), datasets=list(DOMAINS), shots=[4, "all"], seeds=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unseen.demo.study, "domains", lambda: parts)
-        patch.setattr(unseen.demo.study, "BACKBONES", [each for each in BACKBONES if each.name in SOME])
-        patch.setattr(unseen.demo.form, "SHORT", replace(SHORT, protocol=protocol, shots=(4, None), seeds=(0,)))
+        patch.setattr(unseen.studies.toml, "shipped_study", lambda _: part)
         yield folder, run("demo", "--out", folder, "--workers", "1")
 
 
@@ -82,28 +77,26 @@ def test_it_prints_progress_a_summary_and_where_the_page_is(demo: tuple[Path, st
     assert "A short form of the protocol" in page
 
 
-def test_its_features_go_through_the_concept_study(demo: tuple[Path, str], tmp_path: Path) -> None:
-    """The stores of the demo say little of themselves, and are called `train` and `test`."""
+def test_its_features_go_through_other_studies(demo: tuple[Path, str], tmp_path: Path) -> None:
+    """With the levels of the run in a file, and with other levels of the same concepts."""
     folder, _ = demo
-    features = ("concepts", "--features", folder / "features/simclr", "--levels", folder / "levels.csv")
-    words = (*features, "--protocol", "cog-v2-short", "--shots", "1", "--seeds", "1", "--workers", "1")
-    for name, more in (
-        ("whole", ("--seen", "seen", "--domains", "seen,l5")),
-        ("anew", ("--regroup", "--domains", "l5", "--backbone", "simclr")),
-    ):
-        run(*words, *more, "--out", tmp_path / name)
-    whole, anew = (pd.read_csv(tmp_path / name / "scores.csv") for name in ("whole", "anew"))
-    assert set(whole["domain"]) == {"seen", "l5"}
-    assert set(whole["backbone"]) == {"simclr"}
-    same = [frame[frame["domain"] == "l5"].set_index("metric")["mean"].to_dict() for frame in (whole, anew)]
-    assert same[0] == same[1]
+    words = ("run", "cog-v2", "--features", folder / "features", "--backbone", "simclr", "--datasets", "l5",
+             "--probes", "knn", "--shots", "all", "--seeds", "1", "--workers", "1")  # fmt: skip
+    for name, levels in (("file", folder / "levels.csv"), ("name", OWN)):
+        run(*words, "--set", f"levels={levels}", "--out", tmp_path / name)
+    run("run", "drawings", "--probes", "knn", "--backbone", "simclr", "--datasets", "l5", "--shots", "all",
+        "--features", folder / "features", "--workers", "1", "--out", tmp_path / "own")  # fmt: skip
+    tables = [pd.read_csv(tmp_path / name / "scores.csv") for name in ("file", "name", "own")]
+    found = [frame.set_index(["backbone", "metric", "probe"])["mean"].to_dict() for frame in tables]
+    assert found[0] == found[1] == found[2]
+    assert {backbone for backbone, _, _ in found[0]} == {"simclr"}
 
 
 def test_every_score_is_there(demo: tuple[Path, str]) -> None:
     frame = pd.read_csv(demo[0] / "scores.csv")
     assert len(frame) == 3 * 2 * 2 * 2
     assert (frame["seeds"] == 1).all()
-    assert (SHORT.seeds, SHORT.shots, SHORT.protocol.trials) == ((0, 1, 2), (1, 4, 16, None), 10)
+    assert (STUDY.seeds, STUDY.shots, COG_V2_SHORT.trials) == (3, (1, 4, 16, None), 10)
     assert frame["mean"].between(0, 1).all()
 
 
@@ -120,7 +113,7 @@ def test_what_a_reader_should_see(table: pd.DataFrame) -> None:
 def test_the_documentation_has_the_numbers_of_a_run(table: pd.DataFrame) -> None:
     """Means of three seeds, which are about a point from the first."""
     documented = rows(marked((ROOT / "docs/demo.md").read_text(), "demo-scores"))
-    assert documented.keys() == {each.name for each in BACKBONES}
+    assert documented.keys() == {*STUDY.backbones}
     for backbone in SOME:
         seen, last = 100 * table.loc[backbone].loc[list(DOMAINS), "mean"]
         cells = documented[backbone]
@@ -144,17 +137,21 @@ def test_a_second_run_takes_seconds_and_changes_nothing(demo: tuple[Path, str]) 
 
 
 def test_features_of_other_weights_or_data_are_extracted_again(demo: tuple[Path, str], tmp_path: Path) -> None:
+    def stores(root: Path) -> dict[str, Path]:
+        return {path.name.rsplit("-", 1)[0]: path for path in (root / "features/l5").iterdir()}
+
     shutil.copytree(demo[0] / "features", tmp_path / "features")
-    assert missing_features(tmp_path / "features") == []
-    manifest = tmp_path / "features/simclr/l5/test/manifest.json"
-    manifest.write_text(manifest.read_text().replace("weights_sha256", "another_key"))
-    (tmp_path / "features/pixels/seen/test/manifest.json").unlink()
-    again = [("simclr", "l5", "test"), ("pixels", "seen", "test")]
-    assert missing_features(tmp_path / "features") == again
-    assert sorted(extract_missing(tmp_path / "features", workers=1)) == sorted(again)
-    for part in ("simclr/l5/test", "pixels/seen/test"):
-        found, before = (read_features(root / "features" / part) for root in (tmp_path, demo[0]))
-        assert np.asarray(found.X) == pytest.approx(np.asarray(before.X), abs=1e-5)
+    before, copies = stores(demo[0]), stores(tmp_path)
+    manifest = copies["drawings-simclr-test"] / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("sha256:", "sha256:0"))
+    (copies["drawings-pixels-train"] / "manifest.json").unlink()
+    kept = {path: path.stat().st_mtime_ns for path in copies["drawings-supervised-test"].iterdir()}
+    words = ("run", "drawings", "--datasets", "l5", "--probes", "knn", "--shots", "all", "--backbone", ",".join(SOME))
+    run(*words, "--workers", "1", "--out", tmp_path)
+    for name in ("drawings-simclr-test", "drawings-pixels-train"):
+        after = read_features(copies[name])
+        assert np.asarray(after.X) == pytest.approx(np.asarray(read_features(before[name]).X), abs=1e-5)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
 def interruptible(errors: Path, *words: object) -> None:
@@ -167,7 +164,7 @@ def interruptible(errors: Path, *words: object) -> None:
 def test_interrupted_it_says_how_to_go_on(demo: tuple[Path, str], tmp_path: Path) -> None:
     shutil.copytree(demo[0] / "features", tmp_path / "run/features")
     errors = tmp_path / "errors"
-    process = start_alone(interruptible, errors, "demo", "--full", "--out", tmp_path / "run", "--workers", "1")
+    process = start_alone(interruptible, errors, "demo", "--out", tmp_path / "run", "--workers", "1")
     while not any((tmp_path / "run/results").glob("*.json")):
         assert process.is_alive(), errors.read_text()
         time.sleep(0.01)
@@ -217,12 +214,12 @@ def test_the_data_are_as_described() -> None:
 
 
 def test_domains_do_not_overlap_and_are_ranked() -> None:
-    parts = domains()
+    parts = drawing_domains(OWN)
     assert {name: len(ids) for name, ids in parts.items()} == dict.fromkeys(["seen", "l1", "l2", "l3", "l4", "l5"], 45)
     assert len(set().union(*parts.values())) == 270
     assert set(parts["seen"]) <= set(seen_concepts())
     assert not set(seen_concepts()) & set().union(*(parts[f"l{i}"] for i in range(1, 6)))
-    means = [np.mean([c.similarity for c in level]) for level in demo_levels().levels]
+    means = [np.mean([c.similarity for c in level]) for level in drawing_levels(OWN).levels]
     assert means == sorted(means, reverse=True)
     assert drawn_order() != sorted(drawn_order())
 
@@ -243,19 +240,24 @@ def test_training_never_sees_what_is_tested() -> None:
 def test_backbones_are_small_and_folding_changes_nothing() -> None:
     import torch
 
-    images, _ = drawings(domains()["l1"][:3], "test")
-    for backbone in BACKBONES:
-        features = np.concatenate(list(extract(backbone, images)))
-        assert features.shape == (60, backbone.dimension)
-        assert np.isfinite(features).all()
-        if backbone.weights:
-            assert backbone.weights.stat().st_size < 1e6
-            batch = torch.from_numpy(images).float()[:, None] / 255
-            plain = load(backbone.weights)
+    images, _ = drawings(drawing_domains(OWN)["l1"][:3], "test")
+    assert len(images) % BATCH == 0
+    ink, paper = (torch.from_numpy(each).float()[:, None] / 255 for each in (images, on_paper(images)))
+    for name in STUDY.backbones:
+        backbone = load_backbone(f"drawings:{name}", device="cpu")
+        with torch.inference_mode():
+            found = features(backbone, torch.from_numpy(on_paper(images))[..., None].expand(-1, -1, -1, 3), "single")
+        assert found.shape == (60, backbone.spec.dimension)
+        if name == "pixels":
+            expected = ink.flatten(1)
+        else:
+            weights = WEIGHTS / f"{name}.safetensors"
+            assert weights.stat().st_size < 1e6
             with torch.inference_mode():
-                expected, found = plain(batch), folded(load(backbone.weights))(batch)
-            assert torch.allclose(expected, found, atol=1e-4)
-            assert features == pytest.approx(expected.numpy(), abs=1e-4)
+                expected, whole = load(weights)(ink), folded(load(weights))(ink)
+                assert torch.allclose(Drawn(load(weights))(paper.expand(-1, 3, -1, -1)), expected, atol=1e-4)
+            assert torch.allclose(expected, whole, atol=1e-4)
+        assert torch.allclose(found, expected, atol=1e-4)
 
 
 def test_the_drawings_come_from_the_named_package() -> None:

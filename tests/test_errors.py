@@ -158,7 +158,7 @@ FROM_PYTHON: list[Callable[[Path], Any]] = [
     lambda at: unseen.example(5),
     lambda at: unseen.similarity(5, "dog.n.01"),
     lambda at: unseen.build_levels(["tabby.n.01"], levels=2, size=5).explain(5),
-    lambda at: unseen.build_levels(["tabby.n.01"], lcs=5),
+    lambda at: unseen.build_levels(["tabby.n.01"], settings={"lcs": 5}),
     lambda at: unseen.leaderboard(at / "run"),
     lambda at: unseen.build_levels(["tabby.n.01"], universe=["kitty.n.04"]),
     lambda at: unseen.build_levels(["tabby.n.01"], measure="cosine"),

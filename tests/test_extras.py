@@ -77,10 +77,10 @@ def test_what_needs_no_torch_works_without(tmp_path: Path) -> None:
             (tmp_path / "photos" / name / image).touch()
     commands = (
         "levels show cog-v2",
-        "levels build --taxonomy tree.csv --seen seen.txt --levels 2 --size 3 --out levels.csv",
+        "levels build --set taxonomy=tree.csv --seen seen.txt --levels 2 --size 3 --out levels.csv",
         "levels plot levels.csv --out levels.svg",
         "levels plot levels.csv --out levels.html",
-        "levels splits build --images photos --levels levels.csv --test 1 --min-train 1 --out splits.npz",
+        "levels splits build --images photos --levels levels.csv --set test=1 --set min-train=1 --out splits.npz",
         "levels splits show splits.npz",
         "levels similarity tiger_cat.n.02 domestic_cat.n.01",
         "levels lookup tabby.n.01",

@@ -14,7 +14,8 @@ from alone import start_alone
 
 from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.images.captions.files import Batch
-from unseen.images.captions.labelling import CaptionRule, _tallies
+from unseen.images.captions.labelling import _tallies
+from unseen.images.captions.rule import CaptionRule
 from unseen.images.source import Entry
 from unseen.images.transform import Transform
 from unseen.probes.job import Job

@@ -27,7 +27,7 @@ pytestmark = [
 ]
 KILLS = {"probe": 4, "extract": 8, "shifts": 4, "tasks": 4}
 MOMENT = 0.3
-SHARED = ("run.json", "scores.csv", "report.html", "accuracies.csv", "columns.csv", "cifar-10.2.npz")
+SHARED = ("run.json", "study.toml", "scores.csv", "report.html", "accuracies.csv", "columns.csv", "cifar-10.2.npz")
 """Files that several commands change."""
 CODE = """
 import torch
@@ -124,7 +124,7 @@ def test_three_models_of_shifts(places: Places, tmp_path: Path) -> None:
 
 def test_two_backbones_of_tasks(places: Places, tmp_path: Path) -> None:
     folder, _ = places
-    words = ("tasks", "--datasets", "digits", "--limit", 6, "--workers", 1, "--device", "cpu", "--out", tmp_path)
+    words = ("run", "ericsson-2021", "--datasets", "digits", "--limit", 6, "--workers", 1, "--out", tmp_path)
     together(*((*words, "--backbone", f"{folder / 'nets.py'}:{name}") for name in ("first", "second")))
     _is_on_page(tmp_path, "first", "second")
     assert len({score.backbone for score in read_run(tmp_path).scores}) == 2
@@ -132,8 +132,8 @@ def test_two_backbones_of_tasks(places: Places, tmp_path: Path) -> None:
 
 def test_two_fine_tunings(places: Places, tmp_path: Path) -> None:
     folder, _ = places
-    words = ("tasks", "--finetune", "--datasets", "digits", "--trials", 1, "--steps", 2, "--workers", 1)
-    words = (*words, "--device", "cpu", "--out", tmp_path)
+    short = ("--set", "fine-tuned.trials=1", "--set", "fine-tuned.steps=2")
+    words = ("run", "finetune", "--datasets", "digits", *short, "--workers", 1, "--out", tmp_path)
     together(*((*words, "--backbone", f"{folder / 'nets.py'}:{name}") for name in ("first", "second")))
     _is_on_page(tmp_path, "first", "second")
     assert len({score.backbone for score in read_run(tmp_path).scores}) == 2
@@ -143,7 +143,7 @@ def test_two_fine_tunings(places: Places, tmp_path: Path) -> None:
 def test_levels_beside_each_other(places: Places, tmp_path: Path) -> None:
     _, found = places
     words = (*found["concepts"].words, "--out", tmp_path)
-    together(*((*words, "--domains", level) for level in ("l1", "l2")))
+    together(*(_with(words, "--datasets", level) for level in ("l1", "l2")))
     data = read_run(tmp_path)
     assert ({each.name for each in data.domains}, {each.domain for each in data.scores}) == ({"l1", "l2"}, {"l1", "l2"})
     _is_on_page(tmp_path, "concept n012", "concept n022")

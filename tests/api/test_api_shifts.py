@@ -8,8 +8,8 @@ from shift_places import make_sets, seeded
 import unseen
 from unseen.api.run import Run
 from unseen.errors import UserError
+from unseen.studies.plan import Plan
 from unseen.studies.shifts.plans import ModelPlan
-from unseen.studies.study import Plan
 
 
 def test_a_study_of_shifts(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import inspect
 import pydoc
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -45,6 +46,21 @@ def public() -> Iterator[tuple[str, Callable[..., Any]]]:
     for name, [origin, *_] in RESULTS.items():
         of = getattr(import_module(origin), name)
         yield from ((f"{name}.{method}", each) for method, each in inspect.getmembers(of, callable) if method[0] != "_")
+
+
+MOST_PARAMETERS = 12
+
+
+def test_no_function_has_many_parameters() -> None:
+    found = dict[str, int]()
+    for name, function in public():
+        with suppress(ValueError):  # of what Python implements in C
+            parameters = inspect.signature(function).parameters.values()
+            found[name] = sum(each.name != "self" and each.kind is not each.VAR_KEYWORD for each in parameters)
+    functions = {name for name in unseen.__all__ if isinstance(getattr(unseen, name), FunctionType)}
+    assert functions <= found.keys()
+    assert {"Run.compare", "Study.replace"} <= found.keys()
+    assert {name: count for name, count in found.items() if count > MOST_PARAMETERS} == {}
 
 
 def test_every_path_may_be_a_string_or_path_like() -> None:

@@ -18,8 +18,8 @@ from unseen.device import on_gpu
 from unseen.errors import UserError
 from unseen.probes.many_shot import ERICSSON_2021, PROTOCOLS
 from unseen.runs.data import RunData
+from unseen.studies.plan import Plan
 from unseen.studies.progress_bars import Bars
-from unseen.studies.study import Plan
 
 pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., tuple[int, str, str]]

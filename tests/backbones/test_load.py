@@ -22,7 +22,7 @@ pytest.importorskip("timm", reason="networks to load")
         ("timm:", "a backbone is source:name"),
         ("", "a backbone is source:name"),
         ("tim:resnet18", "unknown source of backbones 'tim'; did you mean timm"),
-        ("zzz:resnet18", "unknown source of backbones 'zzz'; there are demo, hf, hub"),
+        ("zzz:resnet18", "unknown source of backbones 'zzz'; there are demo, drawings, hf, hub"),
         ("registry:no_such", "registry:no_such"),
     ],
 )

@@ -12,15 +12,13 @@ from typing import Any, get_args
 import pytest
 import typer
 
-from unseen.cli import options
-from unseen.cli.ls.commands import PROTOCOLS as LISTED
+from unseen.cli.ls.names import PROTOCOLS as LISTED
 from unseen.cli.main import app
-from unseen.cli.moved import MOVED
 
 Unseen = Callable[..., Any]
 TOP = {
-    "demo", "probe", "extract", "concepts", "tasks", "shifts", "report", "leaderboard", "papers", "levels", "ls",
-    "doctor", "export", "check",
+    "demo", "probe", "run", "show", "extract", "shifts", "report", "leaderboard", "papers", "levels", "ls", "doctor",
+    "export", "check", "labels",
 }  # fmt: skip
 
 
@@ -40,50 +38,45 @@ def test_few_commands_in_panels() -> None:
     assert len({command.rich_help_panel for command in top.values()}) == 4
 
 
-@pytest.mark.parametrize("old", MOVED)
-def test_an_old_name_gives_the_new_one(unseen: Unseen, old: str) -> None:
-    answer = unseen(*old.split(), "anything", "--any", 3)
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err == f"unseen: '{old}' is now 'unseen {MOVED[old]}'\n"
-    new = MOVED[old].split()
-    names = [word for word in new if not word.startswith("--")]
-    command = COMMANDS[" ".join(names)]
-    assert {word for word in new if word.startswith("--")} <= {name for p in command.params for name in p.opts}
+FORMER = ("concepts", "tasks", "shifts run")
+MOST_OPTIONS, ALL_OPTIONS = 20, 175
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["concepts", "--finetune", "--check"], "--finetune and --check cannot be combined"),
-        (["concepts", "--finetune", "--features", "f"], "--features cannot be used with --finetune"),
-        (["concepts", "--label-noise", "--shots", "1"], "--shots cannot be used with --label-noise"),
-        (["concepts", "--check", "--imagenet-1k", "i", "--levels", "cog-v1"], "--levels cannot be used with --check"),
-        (["concepts", "--backbone", "timm:a", "--epochs", "3"], "--epochs needs --finetune"),
-        (["concepts", "--features", "f", "--page", "p.html"], "--page needs --label-noise"),
-        (["tasks", "--finetune", "--backbone", "a", "--limit", "3"], "--limit cannot be used with --finetune"),
-        (["tasks", "--backbone", "timm:a", "--trials", "3"], "--trials needs --finetune"),
-        (["tasks", "--finetune", "--backbone", "timm:a"], "--finetune needs --backbone and --datasets"),
-    ],
-)
-def test_options_that_do_not_go_together(unseen: Unseen, tmp_path: Path, words: list[str], message: str) -> None:
-    answer = unseen(*words, "--out", tmp_path / "run")
-    assert answer.code == 2
-    assert message in answer.err
-    assert answer.err.count("\n") == 1
+def own_options(command: Any) -> list[Any]:
+    return [each for each in command.params if each.param_type_name == "option" and each.opts[0] != "--help"]
+
+
+def test_no_command_has_many_options() -> None:
+    counts = {name: len(own_options(command)) for name, command in COMMANDS.items()}
+    assert counts["run"] == 17
+    assert {name: count for name, count in counts.items() if count > MOST_OPTIONS} == {}
+    assert sum(counts.values()) <= ALL_OPTIONS, f"{sum(counts.values())} options of {len(counts)} commands"
+
+
+@pytest.mark.parametrize(("words", "width", "most"), [([], 80, 50), (["run"], 100, 60)])
+def test_help_fits_a_screen(
+    unseen: Unseen, monkeypatch: pytest.MonkeyPatch, words: list[str], width: int, most: int
+) -> None:
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)
+    lines = unseen(*words, "--help").out.splitlines()
+    assert max(map(len, lines)) <= width
+    assert len(lines) <= most
+
+
+def test_former_commands_are_gone(unseen: Unseen) -> None:
+    for name in FORMER:
+        assert name not in COMMANDS
+        answer = unseen(*name.split(), "--out", "run")
+        assert (answer.code, answer.out) == (2, "")
+        assert answer.err.count("\n") == 1
+
+
+def test_images_and_features_do_not_go_together(unseen: Unseen, tmp_path: Path) -> None:
+    (tmp_path / "f").mkdir()
+    answer = unseen("run", "cog-v2", "--data", tmp_path, "--features", tmp_path / "f", "--out", tmp_path / "run")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "not both" in answer.err
     assert not (tmp_path / "run").exists()
-
-
-def test_every_option_goes_with_something() -> None:
-    from unseen.cli import concepts, tasks
-
-    for module, command in ((concepts, "concepts"), (tasks, "tasks")):
-        known = {parameter.name for parameter in COMMANDS[command].params}
-        assert set().union(*module.MODES.values()) == known
-
-
-def test_a_backbone_is_shown_or_listed(unseen: Unseen) -> None:
-    assert "--pool needs NAME" in unseen("ls", "backbones", "--pool", "avg").err
-    assert "--catalogue cannot be used with NAME" in unseen("ls", "backbones", "timm:a", "--catalogue").err
 
 
 def test_choices_are_those_of_the_code() -> None:
@@ -92,19 +85,30 @@ def test_choices_are_those_of_the_code() -> None:
     from unseen.images.transform import NORMALISATIONS
     from unseen.probes.many_shot import PROTOCOLS
     from unseen.probes.protocol import PROTOCOLS as LOGISTIC
-    from unseen.studies.concepts.variants import RULES
+    from unseen.reading.keys import keys_of
+    from unseen.studies.keys import BackboneKeys, StudyKeys
 
-    def words(option: Any) -> list[str]:
-        return str(option.__metadata__[0].metavar).strip("[]").split("|")
-
-    assert words(options.PoolOption) == list(get_args(Pool))
-    assert words(options.PrecisionOption) == list(get_args(Precision))
-    assert words(options.NormalizeOption) == list(NORMALISATIONS)
-    assert words(options.VariantOption) == list(RULES)
-    shown = {name: p.metavar for name in TOP for p in COMMANDS[name].params if p.name == "protocol"}
-    assert shown["concepts"] == f"[{'|'.join(LOGISTIC)}]"
+    assert keys_of(StudyKeys)["precision"].words == get_args(Precision)
+    assert keys_of(BackboneKeys)["normalize"].words == tuple(NORMALISATIONS)
+    assert all(pool in keys_of(BackboneKeys)["pool"].help for pool in get_args(Pool))
     assert {*LOGISTIC, *PROTOCOLS} <= {row[0] for row in LISTED}
-    assert shown["tasks"] == f"[{'|'.join(PROTOCOLS)}]"
+
+
+def test_settings_of_levels_are_those_of_recipes() -> None:
+    from typing import get_type_hints
+
+    from unseen.cli.levels.keys import DrawKeys
+    from unseen.images.splits import SplitRule
+    from unseen.ontology.recipe_keys import FILES, RecipeKeys
+    from unseen.ontology.recipes import Recipe
+    from unseen.reading.keys import keys_of
+
+    words = {name: get_args(hint) for name, hint in get_type_hints(Recipe).items()}
+    for each in keys_of(RecipeKeys).values():
+        assert each.field in FILES or each.field in words
+        assert each.words == (words[each.field] if each.words else ())
+    drawn = DrawKeys()
+    assert (drawn.test, drawn.min_train, drawn.max_train) == tuple(vars(SplitRule()).values())
 
 
 def complete(line: str) -> list[str]:
@@ -116,7 +120,11 @@ def complete(line: str) -> list[str]:
 
 def test_shells_complete_commands_and_choices() -> None:
     assert complete("unseen pa") == ["papers"]
-    assert complete("unseen concepts --pool cl") == ["cls", "cls+avg"]
+    assert complete("unseen run cog-v") == ["cog-v1", "cog-v2"]
+    assert complete("unseen run cog-v2 --probes logistic,patch-") == ["logistic,patch-context", "logistic,patch-linear"]
+    assert complete("unseen run ericsson-2021 --datasets voc2007,aircr") == ["voc2007,aircraft"]
+    assert "torchvision:resnet50.IMAGENET1K_V1" in complete("unseen run cog-v2 --backbone torchvision:resnet")
+    assert complete("unseen ls mea") == ["measures"]
 
 
 def test_it_runs_as_a_module() -> None:
@@ -148,7 +156,7 @@ def test_flags_are_shown_without_a_type(capsys: pytest.CaptureFixture[str]) -> N
 def test_help_fills_the_width(unseen: Unseen, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     """A line of a paragraph ends only where the next word does not fit."""
     monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", width)
-    lines = [line.rstrip() for line in unseen("tasks", "--help").out.split("╭")[0].splitlines()]
+    lines = [line.rstrip() for line in unseen("run", "--help").out.split("╭")[0].splitlines()]
     assert max(map(len, lines)) <= width
     for line, after in pairwise(lines):
         if line.strip() and after.strip():

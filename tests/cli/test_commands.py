@@ -139,17 +139,19 @@ def test_concepts_of_ones_own_taxonomy_are_given_by_id_or_name(unseen: Unseen, t
     (tmp_path / "tree.csv").write_text("\n".join(["child,parent,name", *edges, "f,life,finches", "h,life,", "m,life,"]))
     (tmp_path / "seen.txt").write_text("f 0\n")
     (tmp_path / "counts.csv").write_text("wnid,images\n" + "".join(f"{k} {i},9\n" for k in "fhm" for i in range(6)))
-    build = ("levels", "build", "--taxonomy", tmp_path / "tree.csv", "--seen", tmp_path / "seen.txt", "--levels", 1,
+    build = ("levels", "build", "--set", f"taxonomy={tmp_path / 'tree.csv'}", "--seen", tmp_path / "seen.txt", "--levels", 1,
              "--size", 5, "--counts", tmp_path / "counts.csv")  # fmt: skip
     assert "f1 (f 1) is in level 1" in unseen(*build, "--explain", "f 1").out
-    assert "f1 is out: it lies under finches" in unseen(*build, "--explain", "f1", "--exclude-subtree", "finches").out
+    assert (
+        "f1 is out: it lies under finches" in unseen(*build, "--explain", "f1", "--set", "exclude-subtrees=finches").out
+    )
     assert unseen(*build, "--explain", "f 9").code == 2
 
 
 def test_levels_of_a_species_tree(unseen: Unseen, tree: tuple[Path, Path], tmp_path: Path) -> None:
     out = tmp_path / "own.csv"
     answer = unseen(
-        "levels", "build", "--taxonomy", tree[0], "--seen", tree[1], "--levels", 2, "--size", 5, "--out", out
+        "levels", "build", "--set", f"taxonomy={tree[0]}", "--seen", tree[1], "--levels", 2, "--size", 5, "--out", out
     )
     assert answer.code == 0, answer.err
     rows = read_csv(out)
@@ -173,8 +175,19 @@ def test_images_on_disk_are_counted(unseen: Unseen, tree: tuple[Path, Path], tmp
         (tmp_path / "images" / name).mkdir(parents=True)
         for i in range(3 if name != "moss0" else 2):
             (tmp_path / "images" / name / f"{i}.jpg").write_bytes(b"")
-    arguments = ["--taxonomy", tree[0], "--seen", tree[1], "--images", tmp_path / "images", "--levels", 1, "--size", 2]
-    answer = unseen("levels", "build", *arguments, "--min-images", 3, "--json")
+    arguments = [
+        "--set",
+        f"taxonomy={tree[0]}",
+        "--seen",
+        tree[1],
+        "--images",
+        tmp_path / "images",
+        "--levels",
+        1,
+        "--size",
+        2,
+    ]
+    answer = unseen("levels", "build", *arguments, "--set", "min-images=3", "--json")
     assert json.loads(answer.out)["eligible"] == 2
     assert answer.err.count("they count as 0 images") == 1
 
@@ -200,15 +213,40 @@ def test_random_and_import(unseen: Unseen, tmp_path: Path) -> None:
 
 def test_splits(unseen: Unseen, tree: tuple[Path, Path], tmp_path: Path) -> None:
     levels = tmp_path / "own.csv"
-    unseen("levels", "build", "--taxonomy", tree[0], "--seen", tree[1], "--levels", 1, "--size", 5, "--out", levels)
+    unseen(
+        "levels",
+        "build",
+        "--set",
+        f"taxonomy={tree[0]}",
+        "--seen",
+        tree[1],
+        "--levels",
+        1,
+        "--size",
+        5,
+        "--out",
+        levels,
+    )
     for name in (f"finch{i}" for i in range(1, 6)):
         (tmp_path / "images" / name).mkdir(parents=True)
         for i in range(9):
             (tmp_path / "images" / name / f"{name}_{i}.jpg").write_bytes(b"")
     out = tmp_path / "splits.npz"
-    few = ["--test", 2, "--min-train", 3, "--max-train", 5]
+    few = ["--set", "test=2", "--set", "min-train=3"]
     answer = unseen(
-        "levels", "splits", "build", "--images", tmp_path / "images", "--levels", levels, *few, "--out", out, "--json"
+        "levels",
+        "splits",
+        "build",
+        "--images",
+        tmp_path / "images",
+        "--levels",
+        levels,
+        *few,
+        "--set",
+        "max-train=5",
+        "--out",
+        out,
+        "--json",
     )
     record = json.loads(answer.out)
     assert (record["concepts"], record["train"], record["test"]) == (5, 25, 10)
@@ -222,7 +260,8 @@ def test_splits(unseen: Unseen, tree: tuple[Path, Path], tmp_path: Path) -> None
         "--levels",
         levels,
         *few,
-        "--balanced",
+        "--set",
+        "max-train=3",
         "--out",
         out,
     )
@@ -236,7 +275,22 @@ def test_plot(unseen: Unseen, tmp_path: Path, figure: str) -> None:
     assert (tmp_path / "f.svg").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("what", ["recipes", "levels", "measures", "concept-sets", "probes", "protocols", "shift-sets"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "recipes",
+        "levels",
+        "measures",
+        "concept-sets",
+        "probes",
+        "metrics",
+        "protocols",
+        "studies",
+        "keys",
+        "datasets",
+        "shift-sets",
+    ],
+)
 def test_ls(unseen: Unseen, what: str) -> None:
     assert len(json.loads(unseen("ls", what, "--json").out)) >= 2
     assert unseen("ls", what).code == 0
@@ -269,7 +323,7 @@ def test_json_has_no_infinity(unseen: Unseen) -> None:
 
 
 def test_a_changed_recipe_has_another_name_and_keeps_its_exclusions(unseen: Unseen, counts_file: Path) -> None:
-    options = ["--counts", counts_file, "--exclude-subtree", "plant.n.02", "--size", 300, "--json"]
+    options = ["--counts", counts_file, "--set", "exclude-subtrees=plant.n.02", "--size", 300, "--json"]
     summary = json.loads(unseen("levels", "build", "--recipe", "cog-v2", *options).out)
     assert summary["recipe"] == "cog-v2-changed"
     rules = [step["rule"] for step in summary["steps"]]
@@ -290,25 +344,37 @@ def test_output_without_unicode_is_no_error() -> None:
 
 
 REFUSED = [
-    (["ls", "nothing"], "No such command 'nothing'"),
+    (["ls", "nothing"], "KIND must be one of studies, keys, backbones"),
+    (["ls", "probs"], "did you mean probes"),
+    (["ls", "levels", "cog-v2"], "unseen ls levels takes no NAME"),
+    (["ls", "datasets", "--catalogue"], "unseen ls datasets takes no --catalogue"),
+    (["ls", "backbones", "--set", "backbone.pool=cls"], "--set needs the id of a backbone"),
+    (["ls", "keys", "knn.kk"], "no key 'knn.kk'; did you mean knn.k"),
     (["levels", "lookup", "", "--gloss"], "give an id, a name or a word"),
     (["levels", "random", "--seed", "-1"], "the seed must be at least 0"),
-    (["levels", "build", "--recipe", "cog-v2", "--taxonomy", "tree.csv"], "leave out --recipe or --taxonomy"),
+    (["levels", "build", "--recipe", "cog-v2", "--set", "taxonomy=tree.csv"], "leave out --recipe or"),
     (["levels", "show", "cog-v9"], "no levels 'cog-v9'; did you mean"),
     (["levels", "show", "none.csv"], "none.csv: no such file"),
     (["levels", "build"], "give --recipe cog-v2"),
-    (["levels", "build", "--recipe", "cog-v2"], "give --counts FILE, --images FOLDER, or --min-images 0"),
+    (["levels", "build", "--recipe", "cog-v2"], "give --counts FILE, --images FOLDER, or --set min-images=0"),
     (["levels", "build", "--recipe", "cog"], "no recipe 'cog'; did you mean cog-v"),
-    (["levels", "build", "--recipe", "cog-v2", "--size", "0", "--min-images", "0"], "at least 1, got 5 of 0"),
-    (["levels", "build", "--recipe", "cog-v2", "--size", "9000", "--min-images", "0"], "too few for 5 levels of 9000"),
-    (["levels", "build", "--seen", "imagenet-1k", "--measure", "lim"], "no measure 'lim'; did you mean lin"),
-    (["levels", "build", "--seen", "imagenet-1k", "--measure", "cosine"], "give a word-vector file (--vectors FILE)"),
+    (["levels", "build", "--recipe", "cog-v2", "--size", "0", "--set", "min-images=0"], "at least 1, got 5 of 0"),
     (
-        ["levels", "build", "--seen", "imagenet-1k", "--ties", "best"],
-        "--ties must be one of stable, numpy-1.24, not 'best'",
+        ["levels", "build", "--recipe", "cog-v2", "--size", "9000", "--set", "min-images=0"],
+        "too few for 5 levels of 9000",
     ),
-    (["levels", "build", "--seen", "imagenet-1k", "--min-images", "-1"], "--min-images must be at least 0"),
-    (["levels", "build", "--seen", "imagenet-1k", "--exclude-subtree", "n99999999"], "n99999999 is not a noun synset"),
+    (["levels", "build", "--seen", "imagenet-1k", "--measure", "lim"], "no measure 'lim'; did you mean lin"),
+    (["levels", "build", "--seen", "imagenet-1k", "--measure", "cosine"], "word-vector file"),
+    (
+        ["levels", "build", "--seen", "imagenet-1k", "--set", "ties=best"],
+        'ties must be "stable" or "numpy-1.24", not "best"',
+    ),
+    (["levels", "build", "--seen", "imagenet-1k", "--set", "min-images=-1"], "min-images must be at least 0"),
+    (["levels", "build", "--seen", "imagenet-1k", "--set", "spred=equal-gaps"], "no key 'spred'; did you mean spread"),
+    (
+        ["levels", "build", "--seen", "imagenet-1k", "--set", "exclude-subtrees=n99999999"],
+        "n99999999 is not a noun synset",
+    ),
     (["levels", "build", "--seen", "imagenet-1k", "--explain", "unicorn.n.99"], "unicorn has 1 noun senses"),
     (["levels", "build", "--sizes", "3"], "No such option"),
     (["levels", "build", "--size", "many"], "Invalid value for '--size'"),
@@ -321,8 +387,9 @@ REFUSED = [
     (["levels", "lookup", "qwertyuiop"], "is not in WordNet 3.0"),
     (["levels", "splits", "show", "none.npz"], "none.npz: no such file"),
     (["levels", "splits", "build", "--images", "none"], "none: no such file or folder"),
+    (["levels", "splits", "build", "--images", "none", "--set", "test=0"], "test must be at least 1, not 0"),
     (["nonsense"], "No such command"),
-    (["concpts"], "Did you mean 'concepts'? See "),
+    (["leaderbord"], "Did you mean 'leaderboard'? See "),
 ]
 
 
@@ -350,11 +417,12 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 
 def test_ls_says_what_a_backbone_does(unseen: Unseen) -> None:
-    plain = unseen("ls", "backbones", "timm:resnet10t", "--weights", "random")
+    random = ("--set", "backbone.weights=random")
+    plain = unseen("ls", "backbones", "timm:resnet10t", *random)
     assert "512 dimensions, from the layer before the classifier" in plain.out
-    other = json.loads(unseen("ls", "backbones", "timm:resnet10t", "--weights", "random", "--size", 64, "--json").out)
+    other = json.loads(unseen("ls", "backbones", "timm:resnet10t", *random, "--set", "backbone.size=64", "--json").out)
     assert other["transform"]["size"] == 64
-    wrong = unseen("ls", "backbones", "timm:resnet10", "--weights", "random")
+    wrong = unseen("ls", "backbones", "timm:resnet10", *random)
     assert wrong.code == 2
     assert "did you mean" in wrong.err
 
@@ -381,10 +449,10 @@ def test_extract_goes_from_images_to_a_store_and_stops_there(unseen: Unseen, tmp
         "Transform(size=32, resize=32, mean=[0.5, 0.5, 0.5], std=[0.2, 0.2, 0.2])\n"
     )
     (tmp_path / "mine.py").write_text(code)
-    options = ("--images", tmp_path / "photos", "--out", tmp_path / "features", "--workers", 0, "--device", "cpu")
+    options = ("--datasets", tmp_path / "photos", "--out", tmp_path / "features", "--workers", 0)
     first = unseen("extract", "--backbone", f"{tmp_path / 'mine.py'}:make", *options)
     assert first.code == 0, first.err
-    [store] = (tmp_path / "features").iterdir()
+    [store] = (tmp_path / "features" / "photos").iterdir()
     features = read_store(store, verify=True)
     assert features.X.shape == (6, 12)
     assert sorted(features.classes) == ["blue", "red"]
@@ -394,9 +462,9 @@ def test_extract_goes_from_images_to_a_store_and_stops_there(unseen: Unseen, tmp
     wrong = unseen("extract", "--backbone", "timm:resnet10t", *options, "--part", "3")
     assert wrong.code == 2
     assert "--part must be two numbers" in wrong.err
-    nowhere = unseen("extract", "--backbone", f"{tmp_path / 'mine.py'}:make", *options[:-1], "gpu")
+    nowhere = unseen("extract", "--backbone", f"{tmp_path / 'mine.py'}:make", *options, "--devices", "gpu")
     assert nowhere.code == 2
-    assert "unknown device gpu" in nowhere.err
+    assert "--devices must be" in nowhere.err
 
 
 def test_an_empty_file_is_not_told_as_an_interruption(unseen: Unseen, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,11 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from unseen.cli.extract import _patches
-from unseen.errors import UserError
 from unseen.features.store import MANIFEST, read_store
 
 pytestmark = pytest.mark.gpu_too
 Unseen = Callable[..., Any]
+SPLITS = ("train", "val", "test")
 CODE = """
 from torch import nn
 from unseen.images.transform import Transform
@@ -39,8 +38,8 @@ def backbone(tmp_path: Path) -> str:
     return f"{tmp_path / 'mine.py'}:make"
 
 
-def photographs(root: Path, count: int, damaged: tuple[int, ...] = ()) -> Path:
-    for number in range(count):
+def photographs(root: Path, count: int, damaged: tuple[int, ...] = (), *, start: int = 0) -> Path:
+    for number in range(start, start + count):
         path = root / f"class{number % 2}" / f"{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(png(number)[: 30 if number in damaged else None])
@@ -48,19 +47,23 @@ def photographs(root: Path, count: int, damaged: tuple[int, ...] = ()) -> Path:
 
 
 def options(backbone: str, tmp_path: Path, images: Path) -> tuple[object, ...]:
-    place = "--images", images, "--out", tmp_path / "features"
-    return "extract", "--backbone", backbone, *place, "--workers", 0, "--device", "cpu"
+    return "extract", "--backbone", backbone, "--datasets", images, "--out", tmp_path / "features", "--workers", 0
+
+
+def stores_in(folder: Path) -> list[Path]:
+    """The stores of all data sets."""
+    return sorted(path.parent for path in folder.glob(f"*/*/{MANIFEST}"))
 
 
 def test_damaged_images_that_were_left_out_are_told(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
     images = photographs(tmp_path / "photos", 6, damaged=(2, 3))
     words = options(backbone, tmp_path, images)
     for _ in range(2):  # a second run, which does nothing, too
-        code, said, notes = unseen(*words, "--on-error", "report")
+        code, said, notes = unseen(*words, "--set", "on-error=skip")
         assert code == 0
-        [store] = (tmp_path / "features").iterdir()
-        assert said.strip() == f"all: {store}"
-        expected = "all: 2 damaged images were left out, first class0/2.png: "
+        [store] = stores_in(tmp_path / "features")
+        assert said.strip() == f"photos, all: {store}"
+        expected = "photos, all: 2 damaged images were left out, first class0/2.png: "
         [line] = [line for line in notes.splitlines() if "damaged images" in line]
         assert line.startswith(expected)
         assert line.endswith(f"; all are listed in {store / MANIFEST}")
@@ -83,8 +86,8 @@ def test_progress_is_told_once_and_a_part_is_not_called_finished(
     assert "damaged" not in notes
     code, said, notes = unseen(*words, "--part", "2/2")
     assert notes.count("2 of 2 images") == 1
-    [store] = (tmp_path / "features").iterdir()
-    assert said.strip() == f"all: {store}"
+    [store] = stores_in(tmp_path / "features")
+    assert said.strip() == f"photos, all: {store}"
     assert len(read_store(store, verify=True)) == 6
 
 
@@ -115,20 +118,41 @@ def hugging_face(root: Path) -> Path:
     return root
 
 
-def test_columns_are_named_by_options(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
-    words = options(backbone, tmp_path, hugging_face(tmp_path / "set"))
+def test_columns_are_named_by_keys(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
+    place = hugging_face(tmp_path / "set")
+    words = options(backbone, tmp_path, place)
     assert "several columns of type Image (photo, mask); name the column to use" in unseen(*words).err
-    wrong = unseen(*words, "--image", "photo")
+    named = [*options(backbone, tmp_path, Path("mine")), "--set", f"data.mine.images={place}"]
+    wrong = unseen(*named, "--set", "data.mine.image=photo")
     assert "several columns of type ClassLabel (fine, coarse); name the column to use (label)" in wrong.err
-    code, _, notes = unseen(*words, "--image", "photo", "--label", "coarse")
+    code, _, notes = unseen(*named, "--set", "data.mine.image=photo", "--set", "data.mine.label=coarse")
     assert code == 0, notes
-    [store] = (tmp_path / "features").iterdir()
+    [store] = stores_in(tmp_path / "features")
+    assert store.parent.name == "mine"
     features = read_store(store)
     assert [features.classes[label] for label in features.y] == ["tree", "tree", "animal"]
     assert len({float(row[0]) for row in features.X[:]}) == 3  # the photographs, not the masks
-    refused = unseen(*words, "--image", "photo", "--levels", "cog-v2")
-    assert refused.code == 2
-    assert "--image cannot be used with --levels" in refused.err
+
+
+def test_a_data_set_with_splits_has_a_folder_with_all_of_them(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
+    photographs(tmp_path / "plants/train", 10)
+    photographs(tmp_path / "plants/test", 4, start=20)
+    code, said, notes = unseen(*options(backbone, tmp_path, tmp_path / "plants"))
+    assert code == 0, notes
+    assert [store.parent.name for store in stores_in(tmp_path / "features")] == ["plants"] * 3
+    assert [line.partition(":")[0] for line in said.splitlines()] == [f"plants, {each}" for each in SPLITS]
+    features = ("run", "ericsson-2021", "--features", tmp_path / "features", "--datasets", "plants", "--probes", "knn")
+    code, said, notes = unseen(*features, "--set", "knn.k=1", "--out", tmp_path / "run", "--workers", 1)
+    assert code == 0, notes
+    assert "knn-1" in said
+
+
+def test_a_plan_of_an_extraction_writes_nothing(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
+    words = options(backbone, tmp_path, photographs(tmp_path / "photos", 6))
+    code, said, _ = unseen(*words, "--dry-run")
+    assert (code, (tmp_path / "features").exists()) == (0, False)
+    assert "photos" in said
+    assert "0%" in said
 
 
 def test_a_core_each_decodes_unless_said_otherwise(
@@ -151,12 +175,14 @@ def test_a_core_each_decodes_unless_said_otherwise(
 
 def test_precisions(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
     words = options(backbone, tmp_path, photographs(tmp_path / "photos", 2))
-    assert unseen(*words, "--precision", "bfloat").code == 0
-    [store] = (tmp_path / "features").iterdir()
+    assert unseen(*words, "--set", "precision=bfloat").code == 0
+    [store] = stores_in(tmp_path / "features")
     found = read_store(store)
     assert found.provenance["precision"] == "bfloat"
     assert found.X.dtype == "float32"
-    assert "--precision must be one of half, bfloat, single" in unseen(*words, "--precision", "double").err
+    wrong = unseen(*words, "--set", "precision=double")
+    assert wrong.code == 2
+    assert all(word in wrong.err for word in ("precision must be", "half", "bfloat", "single"))
 
 
 def test_the_catalogue_says_how_to_load_each_model(unseen: Unseen) -> None:
@@ -165,8 +191,7 @@ def test_the_catalogue_says_how_to_load_each_model(unseen: Unseen) -> None:
     }
     moco = rows["ericsson-2021", "MoCo-v2"]
     assert moco["weights"] == (
-        "torchvision:resnet50 --checkpoint moco_v2_800ep_pretrain.pth.tar (facebookresearch/moco, "
-        "keys under module.encoder_q.)"
+        "torchvision:resnet50@moco_v2_800ep_pretrain.pth.tar (facebookresearch/moco, keys under module.encoder_q.)"
     )
     # Table 10 of Ericsson et al. 2021.
     assert moco["training"].startswith("800 epochs, batch 256, ")
@@ -175,7 +200,7 @@ def test_the_catalogue_says_how_to_load_each_model(unseen: Unseen) -> None:
     assert rows["cog-v2", "a-T2T-ViT-t-14"]["weights"] == "81.7_T2T_ViTt_14.pth.tar (yitu-opensource/T2T-ViT)"
     assert all(row["training"] == "" for (paper, _), row in rows.items() if paper == "cog-v2")
     for name in ("a-DeiT-S-distilled", "a-DeiT-B-distilled"):
-        assert "--pool cls" in rows["cog-v2", name]["note"]
+        assert "backbone.pool=cls" in rows["cog-v2", name]["note"]
     assert all(
         row["weights"].split(":")[0] in ("timm", "torchvision", "openclip") or "(" in row["weights"]
         for row in rows.values()
@@ -185,6 +210,8 @@ def test_the_catalogue_says_how_to_load_each_model(unseen: Unseen) -> None:
 def test_an_extraction_that_the_disk_is_too_small_for_is_refused(
     unseen: Unseen, backbone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from unseen.features.disk import IGNORE_DISK
+
     # 6 images of 12 dimensions in 32 bits, with label and name: 6 × (48 + 38) bytes.
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _place: usage._replace(free=500))
@@ -192,9 +219,11 @@ def test_an_extraction_that_the_disk_is_too_small_for_is_refused(
     code, _, error = unseen(*words)
     assert code == 2
     assert "0.0 kB are missing" in error
-    assert "--ignore-disk" in error
+    assert IGNORE_DISK in error
     assert not (tmp_path / "features").exists()
-    assert unseen(*words, "--ignore-disk").code == 0
+    monkeypatch.setenv(IGNORE_DISK, "1")
+    assert unseen(*words).code == 0
+    monkeypatch.delenv(IGNORE_DISK)
     assert unseen(*words).code == 0  # nothing is left to write
 
 
@@ -202,9 +231,9 @@ def test_a_folder_that_cannot_be_written_to_is_noticed_before_a_backbone_is_load
     unseen: Unseen, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("not a folder")
-    for command in (["extract"], ["tasks"], ["concepts"], ["tasks", "--finetune"]):
-        more = ("--datasets", "digits") if "tasks" in command else ("--images", tmp_path)
-        code, _, error = unseen(*command, "--backbone", "timm:no_such_model", *more, "--out", tmp_path / "file/run")
+    for command in (["extract"], ["run", "ericsson-2021"], ["run", "cog-v2"], ["run", "finetune"]):
+        words = ("--backbone", "timm:no_such_model", "--datasets", "digits", "--out", tmp_path / "file/run")
+        code, _, error = unseen(*command, *words)
         assert code == 2
         assert f"{tmp_path / 'file/run'}: cannot be written to" in error
 
@@ -212,18 +241,31 @@ def test_a_folder_that_cannot_be_written_to_is_noticed_before_a_backbone_is_load
 def test_a_name_is_in_the_store_but_not_in_its_key(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
     images = photographs(tmp_path / "photos", 4)
     keys = {}
-    for name, more in (("mine", ()), ("other", ()), ("plain", ("--normalize", "none"))):
-        words = [*options(backbone, tmp_path / name, images), "--name", name, *more]
+    for name, more in (("mine", ()), ("other", ()), ("plain", ("--set", "backbone.normalize=none"))):
+        words = [*options(f"{name}={backbone}", tmp_path / name, images), *more]
         assert unseen(*words).code == 0
-        [path] = (tmp_path / name / "features").glob("*/manifest.json")
+        [path] = (tmp_path / name / "features").glob("*/*/manifest.json")
         about = json.loads(path.read_text())["provenance"]
         assert about["name"] == name
         keys[name] = about["key"]
     assert keys["mine"] == keys["other"] != keys["plain"]
 
 
-def test_numbers_of_patches() -> None:
-    assert [_patches(text) for text in (None, "all", "100")] == [False, True, 100]
+def test_numbers_of_patches(unseen: Unseen, tmp_path: Path) -> None:
+    images = photographs(tmp_path / "photos", 3)
+    words = options("timm:test_vit", tmp_path, images), ("--set", "backbone.weights=random")
+    widths = {}
+    for text in ("all", "5"):
+        code, _, notes = unseen(*words[0], *words[1], "--set", f"backbone.patches={text}")
+        assert code == 0, notes
+    for store in stores_in(tmp_path / "features"):
+        widths[read_store(store).provenance["backbone"]["drawn"]] = read_store(store).X.shape[1]
+    assert {*widths} == {0, 5}
+    assert widths[0] % (widths[5] // 5) == 0
     for wrong in ("0", "-3", "some"):
-        with pytest.raises(UserError, match="--patches takes a number"):
-            _patches(wrong)
+        answer = unseen(*words[0], *words[1], "--set", f"backbone.patches={wrong}")
+        assert (answer.code, "patches must be" in answer.err) == (2, True)
+    used = ("run", "ericsson-2021", "--backbone", "timm:test_vit", *words[1], "--datasets", "digits")
+    refused = unseen(*used, "--set", "backbone.patches=5", "--out", tmp_path / "run")
+    assert (refused.code, "only for unseen extract" in refused.err) == (2, True)
+    assert not (tmp_path / "run").exists()

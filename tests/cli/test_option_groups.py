@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+import pytest
 import typer
 
-from unseen.cli.option_groups import ExtractionOptions, with_groups
+from unseen.cli.machine_options import MachineOptions
+from unseen.cli.option_groups import with_groups
+from unseen.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,11 @@ def test_fields_are_options_with_their_defaults() -> None:
     assert run("--name", "a", "--width", "5", "--loud", "--name", "b", "--out", "y") == ["y", Size(5, ["a", "b"]), True]
 
 
-def test_how_features_are_extracted() -> None:
-    settings = ExtractionOptions(device="cpu", on_error="report").settings(2, (2, 4))
-    assert (settings.batch, settings.workers, settings.on_error, settings.part) == (128, 2, "report", (2, 4))
-    assert ExtractionOptions(device="cpu", batch=7).settings(0).batch == 7
+def test_where_jobs_run() -> None:
+    chosen = MachineOptions(workers=0, part="2/4")
+    assert (chosen.means.decoding, chosen.means.workers, chosen.share) == (0, 1, (2, 4))
+    ray = MachineOptions(workers=3, executor="ray:10.0.0.1:6379").means
+    assert (ray.executor, ray.ray_address, ray.workers) == ("ray", "10.0.0.1:6379", 3)
+    for wrong in ("here:address", "ray:", "rai"):
+        with pytest.raises(UserError):
+            _ = MachineOptions(executor=wrong).means

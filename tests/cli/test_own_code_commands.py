@@ -13,8 +13,8 @@ import scipy.special
 from PIL import Image
 
 from unseen.probes.many_shot import ERICSSON_2021, PROTOCOLS
+from unseen.report.axes.across_runs import study_axes
 from unseen.runs.record import read_run
-from unseen.studies.axes.study import study_axes
 
 Unseen = Callable[..., tuple[int, str, str]]
 PROBE = """

@@ -1,4 +1,4 @@
-"""`unseen probe --probe NAME`: every probe of feature vectors writes a run with its page and its table."""
+"""`unseen probe --probes NAME`: every probe of feature vectors writes a run with its page and its table."""
 
 import re
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_probe_by_name_is_a_run(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path, name: str) -> None:
-    words = ("probe", *files, "--probe", name, "--seeds", 2, "--workers", 1, "--out", tmp_path / "run")
+    words = ("probe", *files, "--probes", name, "--seeds", 2, "--workers", 1, "--out", tmp_path / "run")
     answer = unseen(*words)
     assert answer.code == 0, answer.err
     (X, y), (X_test, y_test) = ((found["X"], found["y"]) for found in map(np.load, files))
@@ -57,7 +57,7 @@ def test_a_probe_by_name_is_a_run(unseen: Unseen, files: tuple[Path, Path], tmp_
 
 
 def test_one_accuracy_is_not_shown_twice(unseen: Unseen, files: tuple[Path, Path], tmp_path: Path) -> None:
-    assert unseen("probe", *files, "--probe", "knn", "--workers", 1, "--out", tmp_path / "run").code == 0
+    assert unseen("probe", *files, "--probes", "knn", "--workers", 1, "--out", tmp_path / "run").code == 0
     sections = re.findall(r'<section id="([^"]+)"', (tmp_path / "run/report.html").read_text())
     assert "other-probes" not in sections
     assert sections[-1] == "provenance"

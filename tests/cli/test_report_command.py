@@ -81,7 +81,7 @@ def test_runs_of_several_studies_make_the_page_across_axes(
     assert "1 backbone across axes" in answer.out
     assert (tmp_path / "page.html").is_file()
     refused = unseen("report", concepts, two[0], "--table", tmp_path / "t.csv")
-    assert (refused.code, "--table cannot be used with runs of several studies" in refused.err) == (2, True)
+    assert (refused.code, "--table" in refused.err) == (2, True)
 
 
 def test_fine_tuning_alone_is_reported_too(unseen: Unseen, tmp_path: Path) -> None:

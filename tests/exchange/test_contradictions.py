@@ -24,7 +24,7 @@ from unseen.probes.protocol import COG_V2, PROTOCOLS
 from unseen.probes.saliency.grid import Grid
 from unseen.probes.saliency.protocol import SaliencyProtocol
 from unseen.reading.json_records import plain, typed
-from unseen.runs.data import Backbone, Domain, RunData, Study
+from unseen.runs.data import Axis, Backbone, Domain, RunData
 from unseen.runs.score import Score
 from unseen.runs.setup import ProtocolUsed
 
@@ -35,25 +35,23 @@ COUNTED = {"concepts": ("logistic", "knn-20", "pca-32", "mlp"), "tasks": ("linea
 @st.composite
 def runs(draw: st.DrawFn) -> RunData:
     """A run of concepts or tasks with accuracies as they can be: numbers of correct images."""
-    study: Study = draw(st.sampled_from(["concepts", "tasks"]))
-    protocol: Any = draw(st.sampled_from(CONCEPTS if study == "concepts" else list(TASKS.values())))
+    axis: Axis = draw(st.sampled_from(["concepts", "tasks"]))
+    protocol: Any = draw(st.sampled_from(CONCEPTS if axis == "concepts" else list(TASKS.values())))
     images = draw(st.sampled_from([3, 7, 150, 3333, 50_000]))
     scores = []
-    for probe in draw(st.sets(st.sampled_from(COUNTED[study]), min_size=1)):
+    for probe in draw(st.sets(st.sampled_from(COUNTED[axis]), min_size=1)):
         for shots in draw(st.sets(st.sampled_from([1, 8, None]), min_size=1)):
             for seed in range(draw(st.integers(1, 6))):
                 correct = draw(st.integers(0, images))
-                scores.append(Score(study, protocol.name, "a", "d", probe, shots, seed, "top1", correct / images))
+                scores.append(Score(axis, protocol.name, "a", "d", probe, shots, seed, "top1", correct / images))
                 further = draw(st.integers(0, 997)) / 997
-                scores.append(Score(study, protocol.name, "a", "d", probe, shots, seed, "mean-per-class", further))
+                scores.append(Score(axis, protocol.name, "a", "d", probe, shots, seed, "mean-per-class", further))
     middle, half = (draw(st.integers(1, 996)) / part for part in (997, 9970))
-    scores.append(
-        Score(study, protocol.name, "a", "d", "centroids", 5, 0, "top1", middle, middle - half, middle + half)
-    )
+    scores.append(Score(axis, protocol.name, "a", "d", "centroids", 5, 0, "top1", middle, middle - half, middle + half))
     counts = {"train": 1000, "test": images}
-    used = ProtocolUsed.of("logistic" if study == "concepts" else "many-shot", protocol)
+    used = ProtocolUsed.of("logistic" if axis == "concepts" else "many-shot", protocol)
     return RunData(
-        "", scores, [Domain("d", "D")], [Backbone("a", "")], "a", protocols=[used], study=study,
+        "", scores, [Domain("d", "D", axis=axis)], [Backbone("a", "")], "a", protocols=[used],
         scored=[ScoredData("a", "d", protocol.name, 3, counts, "given")],
     )  # fmt: skip
 
@@ -119,7 +117,7 @@ def test_accuracies_are_counts_of_the_test_images(tmp_path: Path, more: int) -> 
     counts = {"train": 900, "test": 150}
     scores = [Score("tasks", "t", "a", "d", "linear", None, seed, "top1", k / 150) for seed, k in enumerate([112, 113])]
     data = RunData(
-        "", scores, [Domain("d", "D")], [Backbone("a", "")], "a", study="tasks",
+        "", scores, [Domain("d", "D", axis="tasks")], [Backbone("a", "")], "a",
         scored=[ScoredData("a", "d", "t", 3, counts, "given")],
     )  # fmt: skip
     [record] = run_records(data)
@@ -132,7 +130,7 @@ def test_accuracies_are_counts_of_the_test_images(tmp_path: Path, more: int) -> 
 def test_data_without_classes_can_be_exported(tmp_path: Path) -> None:
     score = Score("tasks", "patch-linear", "a", "depths", "patch-linear", None, 0, "rmse", 0.5)
     data = RunData(
-        "", [score], [Domain("depths", "Depths")], [Backbone("a", "")], "a", study="tasks",
+        "", [score], [Domain("depths", "Depths", axis="tasks")], [Backbone("a", "")], "a",
         protocols=[ProtocolUsed.of("patch-linear", PATCH_LINEAR)],
         scored=[ScoredData("a", "depths", "patch-linear", 0, {"train": 9, "test": 3}, "given")],
     )  # fmt: skip

@@ -156,7 +156,7 @@ def test_tasks_are_set_beside_the_tables_of_tasks(tmp_path: Path) -> None:
         scored = replace(ScoredData("m", "dtd", "ericsson-2021", dataset.classes, images, "given"), **changes)
         score = Score("tasks", scored.protocol, "m", "dtd", "linear", None, 0, dataset.metric, value)
         data = RunData(
-            "", [score], [Domain("dtd", "DTD")], [Backbone("m", "")], "m", scored=[scored], study="tasks",
+            "", [score], [Domain("dtd", "DTD", axis="tasks")], [Backbone("m", "")], "m", scored=[scored],
             protocols=[ProtocolUsed.of("many-shot", ERICSSON_2021)],
         )  # fmt: skip
         return [replace(each, backbone=replace(each.backbone, digest="a")) for each in run_records(data)]

@@ -23,7 +23,7 @@ from unseen.images.folder import folder_images
 from unseen.images.manifest import Manifest
 from unseen.images.source import Entry
 from unseen.images.transform import Transform
-from unseen.studies.concepts.study import as_published
+from unseen.studies.backbones import as_published
 
 STORED = Path(__file__).parent / "data/stores"
 VECTOR = Spec("timm:resnet50.a1_in1k", "a1_in1k", "penultimate", "avg", 2048, 23_508_032, Transform(), "d" * 64)
@@ -107,24 +107,25 @@ def test_stored_features_are_not_extracted_again(split: str, stored: Path) -> No
     assert np.allclose(features.X[:], again.X[:], atol=1e-5)  # another version of PyTorch may round otherwise
 
 
-CONCEPTS = ("--images", "imagenet-21k", "--levels", "levels.csv", "--splits", "splits.npz", "--domains", "l1")
-DEMO = ("--backbone", "demo:supervised", "--size", 8)
+CONCEPTS = ("--data", "imagenet-21k=imagenet-21k", "--set", "levels=levels.csv", "--set", "splits=splits.npz")
+QUICK = ("--datasets", "l1", "--set", "logistic.protocol=cog-v2-short", "--shots", "1", "--seeds", 1)
+DEMO = ("--backbone", "demo:supervised", "--set", "backbone.size=8")
 
 
 @pytest.mark.parametrize(
     ("run", "words"),
     [
-        ("concepts", ("concepts", *CONCEPTS, *DEMO, "--protocol", "cog-v2-short", "--shots", "1", "--seeds", 1)),
-        ("tasks", ("tasks", "--datasets", "photos", *DEMO)),
-        ("dense", ("tasks", "--dense", "--datasets", "scenes", *DEMO)),
-        ("shifts", ("shifts", "run", "--test-set", "photos/test", "--models", "models.csv")),
+        ("concepts", ("cog-v2", *CONCEPTS, *QUICK, *DEMO)),
+        ("tasks", ("ericsson-2021", "--datasets", "photos", *DEMO)),
+        ("dense", ("dense", "--datasets", "scenes", *DEMO)),
+        ("shifts", ("shifts", "--datasets", "photos/test", "--backbone", "models.csv")),
     ],
 )
 def test_studies_find_what_they_stored(run: str, words: tuple[object, ...], stored: Path, unseen: Unseen) -> None:
     place = ("--out", f"runs/{run}", "--workers", 1, "--dry-run")
-    code, said, error = unseen(*words, "--precision", "single", *place)
+    code, said, error = unseen("run", *words, "--set", "precision=single", *place)
     assert code == 0, error
     assert "Features: complete." in said
-    code, said, error = unseen(*words, "--precision", "bfloat", *place)
+    code, said, error = unseen("run", *words, "--set", "precision=bfloat", *place)
     assert code == 0, error
     assert "Features: complete." not in said  # other settings, other features

@@ -6,25 +6,26 @@ from typing import Any
 
 import pandas as pd
 
-from unseen.backbones.backbone import Spec
+from unseen.analyses.robustness.fits import ShiftSettings, study_shifts
+from unseen.analyses.robustness.table import shift_table
 from unseen.images.registry import DATASETS
-from unseen.images.transform import Transform
+from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.centroids import Centroids
 from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.by_name.linear import Linear
 from unseen.probes.finetuning.grid import FinetuneGrid
-from unseen.probes.finetuning.jobs import grid_job, grid_of
+from unseen.probes.finetuning.trial import TRIAL_REVISION, Trial
 from unseen.probes.job import Fit, Job, Pairs, fits_kept
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
+from unseen.probes.probe import Probe
 from unseen.report.shifts.files import write_study
 from unseen.runs.executors.here import run_here
 from unseen.runs.record import write_run
 from unseen.runs.results import RESULTS
-from unseen.studies.probed_features import ProbedFeatures
-from unseen.studies.shifts.study import ShiftSettings, study_shifts
-from unseen.studies.shifts.table import shift_table
-from unseen.studies.tasks.plan import TaskProbes
-from unseen.studies.tasks.study import task_run
+from unseen.runs.setup import ProtocolUsed
+from unseen.studies.opened import OpenedData, StudyData
+from unseen.studies.record import Described, Measured, run_record
+from unseen.studies.study import Study
 
 Score = Callable[[str, str, str], float]
 
@@ -65,23 +66,35 @@ def write_task_run(
         details = {"penalty": 1.0, "edge": None, "converged": [True], "refit_converged": True, "temperatures": [1.0]}
         return fits_kept([Fit(job.probe, None, 0, values, details)])
 
-    features = [
-        ProbedFeatures(name, each, DATASETS[each].counts, DATASETS[each].classes, 8)
-        for name in backbones
-        for each in datasets
-    ]
-    data = task_run(features, DATASETS, TaskProbes(protocol), top1=top1 or {})
+    used = [Linear(protocol=protocol), Centroids(), *([FineTuned(grid)] if grid else [])]
+    data = run_record(
+        Study(name="test"),
+        OpenedData(),
+        Measured(
+            [StudyData(DATASETS[each]) for each in datasets],
+            [Described(name, text="8 features") for name in backbones],
+            [ProtocolUsed.by(probe) for probe in used],
+            scored=[whole_scored(name, each, protocol.name) for name in backbones for each in datasets],
+        ),
+        top1 or {},
+    )
     keys = [job.key for job in jobs]
     write_run(folder, data, keys)
     list(run_here(jobs, folder / RESULTS, work))
     return folder
 
 
+def whole_scored(backbone: str, dataset: str, protocol: str) -> ScoredData:
+    """All images of a data set, with its own splits."""
+    facts = DATASETS[dataset]
+    return ScoredData(backbone, dataset, protocol, facts.classes, facts.counts, "given")
+
+
 def search_kept(job: Job, values: Pairs) -> dict[str, Any]:
     """The result of a fine-tuning with these values, and a search of which the first setting was chosen."""
-    details = {"validation": [0.5] * grid_of(job).trials, "chosen": 0, "edges": []}
+    details = {"validation": [0.5] * len(job.needs), "chosen": 0, "edges": [], "trial_seconds": 1.0}
     fit = Fit(FineTuned.name, None, job.seed, values, details)
-    return fits_kept([fit]) | {"trial_seconds": 1.0, "device": "cpu"}
+    return fits_kept([fit]) | {"device": "cpu"}
 
 
 def linear_job(backbone: str, dataset: str, protocol: ManyShotProtocol = ERICSSON_2021, metric: Metric = "top1") -> Job:
@@ -91,8 +104,15 @@ def linear_job(backbone: str, dataset: str, protocol: ManyShotProtocol = ERICSSO
 
 
 def finetune_job(backbone: str, dataset: str, grid: FinetuneGrid) -> Job:
-    spec = Spec(backbone, "none", "output", "none", 8, 0, Transform())
-    return grid_job(backbone, spec, dataset, "images", grid, "top1", "float32", 0)
+    """The final training of a grid on images that do not exist, which needs its trials."""
+
+    def job(probe: Probe, needs: tuple[Job, ...] = ()) -> Job:
+        reads, settings = {"spec": backbone, "images": "images"}, probe.described
+        return Job(
+            probe.name, TRIAL_REVISION, backbone, dataset, reads, settings, None, 0, "top1", "float32", needs=needs
+        )  # fmt: skip
+
+    return job(FineTuned(grid), tuple(job(Trial(each)) for each in grid.settings))
 
 
 def write_shift_fit(folder: Path, accuracy: Mapping[str, tuple[float, float, float]]) -> Path:

@@ -1,10 +1,11 @@
-"""Run folders in the true format, with results that were made up instead of measured."""
+"""Run folders in the true format: with results that were made up, or of probes of features in files."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from studies import run_of, study_of
 from unseen.papers.comparability import ScoredData, published_domain
 from unseen.papers.concept_generalization import DOMAINS
 from unseen.probes.by_name.logistic import Logistic
@@ -16,6 +17,7 @@ from unseen.runs.notices import Notice
 from unseen.runs.record import write_run
 from unseen.runs.results import RESULTS
 from unseen.runs.setup import ProtocolUsed
+from unseen.studies.given import FeatureFiles
 
 
 def whole_data(backbone: str, domain: str, source: str = "cog-v2", **changes: Any) -> ScoredData:
@@ -70,3 +72,9 @@ def write_concept_run(
     write_run(folder, data, [job.key for job in jobs])
     list(run_here(jobs, folder / RESULTS, work))
     return folder
+
+
+def probe_files(train: Path, test: Path, out: Path, *, backbone: str, domain: str, **keys: Any) -> RunData:
+    """The run of a probe of features in files, by default of the shortest logistic regression on all samples."""
+    settings = {"probes": ["logistic"], "shots": ["all"], "logistic": {"protocol": "cog-v2-short"}, **keys}
+    return run_of(study_of(**settings), out, features=FeatureFiles(backbone, domain, {"train": train, "test": test}))

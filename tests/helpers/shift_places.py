@@ -3,26 +3,32 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import timm
 import torch
 from PIL import Image
 
+from studies import run_of, study_of
 from unseen.features.progress import Progress
-from unseen.features.settings import Settings
 from unseen.images.formats.named_folders import imagenet_classes
 from unseen.images.open_dataset import OpenDataset, open_dataset
 from unseen.images.test_sets import get_sets
+from unseen.ontology.class_mapping import choose_mapping
+from unseen.runs.means import Means
 from unseen.runs.record import read_results
+from unseen.studies.shifts.columns import table_columns
 from unseen.studies.shifts.plans import ModelPlan
-from unseen.studies.shifts.request import ShiftRequest
-from unseen.studies.study import Silent, Watch, run_study
+from unseen.studies.shifts.survey import TestImages
+from unseen.studies.study import Study
+from unseen.studies.watch import Silent, Watch
 
-SETTINGS = Settings(workers=0, batch=16)
+HERE = Means(decoders=0)
+"""One process, which decodes images too."""
 CATS, DOGS = ("n02123045", "n02123159"), ("n02085620", "n02085782")
 CLOCKS = ("n02708093", "n03196217")
 SYNSETS = (*CATS, *DOGS, *CLOCKS)
@@ -110,24 +116,38 @@ class StopAt(Telling):
         return super().extracting(domain, split)
 
 
+def shift_study(plans: Sequence[ModelPlan], **keys: Any) -> Study:
+    """The study of some models."""
+    tables = {
+        plan.model: {
+            "id": plan.backbone, "group": plan.group or None, "head": plan.head, "outputs": plan.classes,
+            "templates": plan.templates, "weights": plan.weights, "size": plan.size,
+            "checkpoint": None if plan.checkpoint is None else str(plan.checkpoint),
+        }
+        for plan in plans
+    }  # fmt: skip
+    return study_of("shifts", backbones=[plan.model for plan in plans], backbone=tables, **{"batch": 16, **keys})
+
+
 def evaluate(
     plans: Sequence[ModelPlan],
     sets: Sequence[OpenDataset],
     folder: Path,
-    settings: Settings = SETTINGS,
     *,
-    scopes: Sequence[str] = ("own",),
-    mapping: Mapping[str, str] | None = None,
     watch: Watch | None = None,
+    replacing: bool = False,
+    **keys: Any,
 ) -> list[Evaluated]:
-    """Run the study, and return what was asked of it."""
-    request = ShiftRequest(plans, sets, settings, scopes, mapping)
-    data = run_study(request, folder, watch=watch)
-    asked = {column.name for column in request.columns}
+    """Run the study with these keys, and return what was asked of it."""
+    study = shift_study(plans, **keys)
+    data = run_of(study, folder, datasets=sets, means=HERE, watch=watch, replacing=replacing)
+    labels = {each.name: TestImages(each).labels for each in sets}
+    mapping = None if study.mapping is None else choose_mapping(study.mapping).of
+    wanted = {column.name for column in table_columns(labels, study.classes, mapping)}
     images = {(r.job["backbone"], r.job["dataset"]): r.details["tested"] for r in read_results(folder)}
     found = []
     for plan in plans:
-        own = {s.domain: s.value for s in data.scores if s.backbone == plan.model and s.domain in asked}
+        own = {s.domain: s.value for s in data.scores if s.backbone == plan.model and s.domain in wanted}
         found.append(Evaluated(plan.model, own, {name: images[plan.model, name] for name in own}))
     return found
 

@@ -6,14 +6,15 @@ from pathlib import Path
 import numpy as np
 from scipy import special
 
-from unseen.probes.by_name.classifier import Classifier
+from unseen.probes.by_name.classifier import Classifier, Outputs
 from unseen.probes.job import fits_kept
+from unseen.probes.protocol import Setting
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.record import extend_run
 from unseen.runs.results import RESULTS, write_result
 from unseen.runs.setup import FeatureKey, ImagesUsed
-from unseen.studies.shifts.evaluate import write_tables
-from unseen.studies.study import Silent
+from unseen.studies.shifts.evaluate import OUTPUTS, write_tables
+from unseen.studies.watch import Silent
 
 IMAGES = 1000
 COLUMNS = {
@@ -50,27 +51,28 @@ def write_shift_run(
 ) -> Path:
     """A run of models on columns, with its tables."""
     jobs = {
-        (model, column): Classifier().job(
+        (model, column): Classifier().column_job(
             model, column, {"classifier": model, "outputs": "l", "classes": columns[column][1]},
             {"protocol": "shi-2023", "test_set": columns[column][0], "on_error": "fail"},
         )
         for model, of in accuracy.items() for column in of
     }  # fmt: skip
-    domains = [Domain(name, name) for name in columns if any(name in of for of in accuracy.values())]
+    scored = {name for of in accuracy.values() for name in of}
+    domains = [Domain(name, name, axis="shifts") for name in columns if name in scored]
     data = RunData(
         title="Accuracy under distribution shift",
         scores=(),
         domains=domains,
         backbones=[Backbone(model, (groups or {}).get(model, ""), classifier=model) for model in accuracy],
         baseline=next(iter(accuracy)),
-        features=[FeatureKey(*pair, {"test": job.key}) for pair, job in jobs.items()],
+        features=[FeatureKey(*pair, {OUTPUTS: job.key}) for pair, job in jobs.items()],
         images=[ImagesUsed("val", "test", 1000)],
-        study="shifts",
     )
-    extend_run(folder, data, [job.key for job in jobs.values()])
+    extend_run(folder, data, [*jobs.values()])
     for (model, column), job in jobs.items():
         details = {"test_set": columns[column][0], "classes": 200, "damaged": 0, "of": IMAGES}
-        fit = Classifier().accuracy(round(IMAGES * accuracy[model][column]), IMAGES, details)
+        right = np.arange(IMAGES) < round(IMAGES * accuracy[model][column])
+        (fit,) = Classifier().fit(Outputs(right, np.ones(IMAGES, dtype=bool), details), [Setting()])
         write_result(folder / RESULTS, job, fits_kept([fit]), 0.1)
     write_tables(folder, Silent())
     return folder

@@ -9,8 +9,11 @@ import pytest
 from shift_trees import SYNSETS, folders
 
 from unseen.errors import UserError
+from unseen.images.arrays import array_images
 from unseen.images.domains import seen_domain
 from unseen.images.folder import folder_images
+from unseen.images.limit import limited
+from unseen.images.manifest import whole
 from unseen.images.open_dataset import OpenDataset, examine, open_dataset
 from unseen.images.registry import DATASETS, get_dataset
 
@@ -53,6 +56,19 @@ def test_splits_with_a_source_of_their_own(tmp_path: Path) -> None:
     assert (len(trained.entries), {*learned.splits}) == (15, {"train"})
     assert (len(tested.entries), {*scored.splits}) == (10, {"test"})
     assert opened.images == [(trained, learned), (tested, scored)]
+
+
+def test_a_limit_holds_for_splits_with_a_source_of_their_own() -> None:
+    train, test = (array_images(np.zeros((9, 2, 2, 3), np.uint8), [*"abcabcabc"]) for _ in range(2))
+    opened = OpenDataset(DATASETS["digits"], train, whole(train, "train"), apart={"test": (test, whole(test, "test"))})
+    assert opened.joined[1].splits == ["train"] * 9 + ["test"] * 9
+    part = limited(opened, 2)
+    assert part.rows == {"train": 6, "test": 6}
+    source, manifest = part.joined
+    assert len(source.entries) == 18
+    assert [len(manifest.numbers(source, split)) for split in ("train", "test")] == [6, 6]
+    assert manifest.limit == 2
+    assert limited(opened, 3) is opened
 
 
 def test_classes_are_those_of_the_labels_or_of_the_data_set() -> None:

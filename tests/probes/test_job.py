@@ -71,7 +71,7 @@ def key(probe: str, revision: int, settings: dict[str, Any], **fields: Any) -> s
     ],
 )  # fmt: skip
 def test_keys_are_hashes_of_exactly_these_fields(probe: str, expected: list[str]) -> None:
-    jobs = list(all_probes()[probe].in_study(COG_V2).jobs(VECTORS, [7]))
+    jobs = list(all_probes()[probe]().jobs(VECTORS, [7]))
     assert [job.key for job in jobs] == expected
 
 

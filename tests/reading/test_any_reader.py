@@ -211,10 +211,9 @@ def results(folder: Path) -> Made:
     run = RunData(
         "",
         [score],
-        [Domain("b", "B")],
+        [Domain("b", "B", axis="probe")],
         [Backbone("a", "", cautions=[caution("image-size", size=3)])],
         "a",
-        study="probe",
     )
     path = folder / "r.json"
     write_results(ResultsFile("unseen-results", 1, "1", run_records(run)), path)
@@ -282,11 +281,11 @@ def picture(folder: Path) -> Made:
 
 
 def table(folder: Path, kind: str) -> Made:
+    from unseen.analyses.robustness.table import read_accuracies
     from unseen.images.manifest import Manifest
     from unseen.ontology.class_mapping import read_mapping
     from unseen.ontology.levels import load_levels
     from unseen.studies.shifts.plans import read_plans
-    from unseen.studies.shifts.table import read_accuracies
 
     path = folder / "t.csv"
     if kind == "levels":

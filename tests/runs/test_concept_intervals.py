@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from run_folders import probe_files
 
+from unseen.cli.running import finish_run
 from unseen.features.about import BackboneAbout
 from unseen.metrics.resampling import accuracy_per_concept, interval_over_concepts
 from unseen.runs.data import ConceptHits, RunData
@@ -23,8 +25,6 @@ CLASSES, EACH = 8, 12
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A probe with two seeds of features whose concepts differ in how blurred they are."""
-    from unseen.cli.probe import probe
-
     folder = tmp_path_factory.mktemp("concepts")
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(CLASSES), EACH)
@@ -32,10 +32,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for split in ("train", "test"):
         blur = np.linspace(0.2, 2.5, CLASSES)[y, None]
         np.savez(folder / f"{split}.npz", X=centres[y] + blur * rng.standard_normal((len(y), 6)), y=y)
-    probe(
-        folder / "train.npz", folder / "test.npz", protocol="cog-v2-short", shots="1,all", seeds=2, backbone="mine",
-        domain="blobs", out=folder / "run", workers=1,
-    )  # fmt: skip
+    files = folder / "train.npz", folder / "test.npz"
+    probe_files(*files, folder / "run", backbone="mine", domain="blobs", shots=[1, "all"], seeds=2)
+    finish_run(folder / "run", quiet=True)
     return folder / "run"
 
 

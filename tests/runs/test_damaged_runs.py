@@ -38,7 +38,7 @@ JSON = st.recursive(
         ({"titel": "t"}, "run.json: unknown key 'titel'; did you mean title"),
         ({"levels": {"name": "x", "hash": 7}}, "run.json, levels, hash: must be text, not 7"),
         ({"seeds": [0, "1"]}, 'run.json, seeds, item 2: must be a whole number, not "1"'),
-        ({"study": "dreams"}, 'run.json, study: must be one of concepts, tasks, shifts, probe, not "dreams"'),
+        ({"study": "tasks"}, "run.json: unknown key 'study'"),
         ({"keys": "k"}, 'run.json, keys: must be a list, not "k"'),
         ({"domains": []}, "no domains"),
     ],

@@ -163,11 +163,11 @@ def run_study(folder: Path, results: str, devices: int = 0, tell: Connection | N
     """Run what is left of the study, on so many CPUs that stand in for GPUs, and tell of each job that is done."""
     from unseen.probes.by_name.logistic import Logistic
     from unseen.probes.protocol import LogisticProtocol
-    from unseen.studies.probing import plan, run
+    from unseen.studies.probing import run
 
     protocol = LogisticProtocol(name="quick", epochs=6, trials=4, round_size=2, batch=64)
     features = features_in(folder)
-    jobs = plan(Logistic(protocol), [features], [1, 2, None], range(6))
+    jobs = [*Logistic(protocol).jobs(features, range(6), [1, 2, None])]
     for _ in run(jobs, [features], folder / results, Means(devices=("cpu",) * devices)):
         if tell:
             tell.send("done")
@@ -241,14 +241,14 @@ def test_a_fourth_executor_is_one_new_file(study: Path, tmp_path: Path, monkeypa
     from unseen.device import on_gpu
     from unseen.probes.by_name.logistic import Logistic
     from unseen.probes.protocol import LogisticProtocol
-    from unseen.studies.probing import plan, run
+    from unseen.studies.probing import run
 
     (tmp_path / "backwards.py").write_text(FOURTH)
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     monkeypatch.setenv("UNSEEN_EXECUTOR", "backwards")
     protocol = LogisticProtocol(name="quick", epochs=1, trials=2, round_size=2, batch=64)
     features = features_in(study)
-    jobs = plan(Logistic(protocol), [features], [1, 2], range(2))
+    jobs = [*Logistic(protocol).jobs(features, range(2), [1, 2])]
     assert len(list(run(jobs, [features], tmp_path / "fourth", Means(2)))) == 4
     assert sys.modules["unseen.runs.executors.backwards"].calls == [(Means(2, gpu=on_gpu()), 4)]  # at one go
     monkeypatch.delenv("UNSEEN_EXECUTOR")

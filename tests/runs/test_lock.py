@@ -17,36 +17,35 @@ from alone import context, start_alone, start_telling
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, remove_unfinished
-from unseen.probes.by_name.classifier import Classifier
+from unseen.probes.by_name.classifier import Classifier, Outputs
 from unseen.probes.job import Job, fits_kept
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.lock import LOCK, UnlockedWarning, folder_lock, shared_use
 from unseen.runs.record import extend_run, read_run
 from unseen.runs.results import RESULTS, write_result
 from unseen.runs.setup import FeatureKey, ProtocolUsed
-from unseen.studies.shifts.evaluate import write_tables
+from unseen.studies.shifts.evaluate import OUTPUTS, write_tables
 from unseen.studies.shifts.predictions import LABELS, add_predictions, read_predictions
-from unseen.studies.study import Silent
+from unseen.studies.watch import Silent
 
 ROUNDS = 4
-TRUTH = np.array([0, 1, 1], dtype=np.int32)
+TRUTH, GUESS = np.array([0, 1, 1], dtype=np.int32), np.array([0, 1, 0], dtype=np.int32)
 
 
 def shift_job(name: str) -> Job:
     reads = {"classifier": name, "outputs": "logits", "classes": "classes"}
-    return Classifier().job(name, "val", reads, {"protocol": "shi-2023", "test_set": "val", "on_error": "fail"})
+    return Classifier().column_job(name, "val", reads, {"protocol": "shi-2023", "test_set": "val", "on_error": "fail"})
 
 
 def part(name: str) -> RunData:
     return RunData(
         title="t",
         scores=(),
-        domains=[Domain("val", "val"), Domain(f"domain of {name}", name)],
+        domains=[Domain("val", "val", axis="shifts"), Domain(f"domain of {name}", name, axis="shifts")],
         backbones=[Backbone(name, "yours")],
         baseline=name,
         remarks={f"backbone {name}": name},
-        features=[FeatureKey(name, "val", {"test": shift_job(name).key})],
-        study="shifts",
+        features=[FeatureKey(name, "val", {OUTPUTS: shift_job(name).key})],
     )
 
 
@@ -55,10 +54,12 @@ def add_parts(folder: Path, process: int, barrier: Barrier) -> None:
     barrier.wait()
     for number in range(ROUNDS):
         name = f"{process}-{number}"
-        extend_run(folder, part(name), [shift_job(name).key])
-        extend_run(folder, replace(part(name), protocols=[ProtocolUsed(name, name)]), [f"more {name}"])
+        extend_run(folder, part(name), [shift_job(name)])
+        more = replace(part(name), protocols=[ProtocolUsed(name, name)])
+        extend_run(folder, more, [replace(shift_job(name), seed=1)])
         add_predictions(folder / "predictions", name, {"val": (TRUTH, TRUTH)})
-        fit = Classifier().accuracy(2, 3, {"test_set": "val", "classes": 2, "damaged": 0, "of": 3})
+        tested = Outputs(GUESS, TRUTH, {"test_set": "val", "classes": 2, "damaged": 0, "of": 3})
+        [fit] = Classifier().fit(tested, [shift_job(name).setting])
         write_result(folder / RESULTS, shift_job(name), fits_kept([fit]), 0.1)
         write_tables(folder, Silent(), name)
 
@@ -112,7 +113,7 @@ def test_without_file_locks_the_work_is_done_and_says_so(tmp_path: Path, monkeyp
 
     monkeypatch.setattr("fcntl.flock", refuse)
     with pytest.warns(UnlockedWarning, match="one command at a time"):
-        extend_run(tmp_path, part("a"), ["key"])
+        extend_run(tmp_path, part("a"), [shift_job("a")])
     assert read_run(tmp_path).backbones[0].name == "a"
 
 

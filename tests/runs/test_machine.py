@@ -42,7 +42,8 @@ def test_cpus_stand_in_for_gpus_where_there_are_none() -> None:
     ("options", "said"),
     [
         ({"executor": "rai"}, "did you mean ray"),
-        ({"ray_address": "auto"}, "executor=.ray."),
+        ({"executor": "processes:auto"}, "only ray has an address"),
+        ({"executor": "ray:"}, "only ray has an address"),
         ({"executor": "ray", "devices": "0"}, "leave out one"),
     ],
 )

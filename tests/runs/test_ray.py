@@ -34,7 +34,7 @@ from unseen.runs.ray_cluster import Examined, Node, connect, refusal
 from unseen.runs.ray_local import is_loopback, listening, on_loopback, start_local
 from unseen.runs.results import RESULTS, missing
 from unseen.studies.probed_features import probed_features
-from unseen.studies.probing import plan, run
+from unseen.studies.probing import run
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, on changes to come and on sockets
 RAY = Means(2, executor="ray")
@@ -243,7 +243,7 @@ def test_a_lost_node_loses_no_job_and_changes_no_score(cluster: Any, tmp_path: P
     parts = {split: read_features(place) for split, place in places.items()}
     features = [probed_features("b", "d", parts, places)]
     protocol = LogisticProtocol(name="quick", epochs=4, trials=4, round_size=2, batch=64)
-    jobs = plan(Logistic(protocol), features, [1, 2, None], range(6))
+    jobs = [*Logistic(protocol).jobs(features[0], range(6), [1, 2, None])]
     done = 0
     for _ in run(jobs, features, tmp_path / "ray" / RESULTS, RAY):
         done += 1

@@ -11,6 +11,7 @@ from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.images.transform import Transform
 from unseen.papers.comparability import ScoredData
+from unseen.probes.job import Job
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone, Domain, Example, RunData, Step
@@ -31,11 +32,16 @@ from unseen.runs.setup import (
 
 ABOUT = BackboneAbout("timm:x", "x.in1k", "layer3", "avg", 8, 1000, Transform(), "d" * 64)
 MADE = Extraction(ABOUT, "half", fast=False, exif=False)
+PATCHES = replace(MADE, backbone=replace(ABOUT, pool="patches"))
 FULL = RunData(
     title="t",
     scores=(),
-    domains=[Domain("l1", "L1", False, 0.5, ["a (n1)"], [Example(b"png", "a cat")], 3, 20, "CC BY 4.0")],
-    backbones=[Backbone("b", "yours", "8 features", [caution("layer", layer="layer3")], 0.5, ["web"], MADE, ABOUT)],
+    domains=[Domain("l1", "L1", False, 0.5, ["a (n1)"], [Example(b"png", "a cat")], 3, 20, "CC BY 4.0", shifted=True)],
+    backbones=[
+        Backbone(
+            "b", "yours", "8 features", [caution("layer", layer="layer3")], 0.5, ["web"], MADE, PATCHES, ABOUT, "c" * 64
+        )
+    ],
     baseline="b",
     told=[
         notice("short-protocol", protocol="cog-v2-short", trials=10, epochs=30),
@@ -52,8 +58,11 @@ FULL = RunData(
     flaws=[Flaw("zero-rows", "b", "l1", "train", 1, 2, ("0",))],
     scored=[ScoredData("b", "l1", "cog-v2", 3, {"train": 20, "test": 5}, "ours")],
     features=[FeatureKey("b", "l1", {"train": "k", "test": "q"}, {"train": "train.npz"})],
-    study="tasks",
 )
+
+
+def jobs(*names: str) -> list[Job]:
+    return [Job("logistic", 1, "b", name) for name in names]
 
 
 def rewrite(folder: Path, **changes: object) -> None:
@@ -70,13 +79,15 @@ def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_it_says_when_with_what_and_where_it_was_written(tmp_path: Path) -> None:
-    write_run(tmp_path, FULL, ["k"])
+    write_run(tmp_path, FULL, [job.key for job in jobs("k")])
     content = (tmp_path / RUN).read_bytes()
-    extend_run(tmp_path, FULL, ["k"])
+    extend_run(tmp_path, FULL, jobs("k"))
     assert (tmp_path / RUN).read_bytes() == content  # nothing was added, and nothing changed
     rewrite(tmp_path, written={"first": "2020-01-01T00:00:00Z", "last": "2020-01-01T00:00:00Z", "versions": {},
                                "device": "", "command": ""})  # fmt: skip
-    data, _ = extend_run(tmp_path, FULL, ["more"])
+    extend_run(tmp_path, FULL, jobs("more"))
+    data, keys = read_record(tmp_path)
+    assert keys == [job.key for job in jobs("k", "more")]
     assert data.written
     assert data.written.first == "2020-01-01T00:00:00Z" < data.written.last
     assert {"unseen", "torch", "numpy"} <= data.written.versions.keys()
@@ -103,6 +114,7 @@ def other(**changes: Any) -> Backbone:
             Setup(extractions={"b": replace(MADE, backbone=replace(ABOUT, transform=Transform(resize=None)))}),
             "resize of b", "224", "none",
         ),
+        (Setup(patches={"b": replace(PATCHES, fast=True)}), "fast decoding of the patches of b", "False", "True"),
         (Setup(finetunings={"b": replace(ABOUT, pool="cls")}), "pooling of b in fine-tuning", "avg", "cls"),
         (Setup(features=[FeatureKey("b", "l1", {"test": "other"})]), "test features of l1 by b", "q", "other"),
         (Setup(limits={"l1": None}), "limit on the images of l1", "20", "none"),
@@ -121,8 +133,9 @@ def test_another_run_is_refused_with_the_field_and_both_values(
 def test_what_one_part_does_not_know_is_no_difference(tmp_path: Path) -> None:
     write_run(tmp_path, FULL, ["k"])
     unknown = other(features=Extraction(BackboneAbout(weights="x.in1k")), finetuning=None, training_data=None)
-    bare = RunData("t", (), [replace(FULL.domains[0])], [unknown], "b", study="tasks")
-    data, _ = extend_run(tmp_path, bare, ["k2"])
+    bare = RunData("t", (), [replace(FULL.domains[0])], [unknown], "b")
+    extend_run(tmp_path, bare, jobs("k2"))
+    data, _ = read_record(tmp_path)
     assert (data.levels, data.splits, list(data.protocols)) == (FULL.levels, FULL.splits, FULL.protocols)
     assert (data.backbones[0].finetuning, data.backbones[0].training_data) == (ABOUT, ["web"])
 
@@ -168,7 +181,7 @@ def test_domains_stay_in_the_order_of_the_first_run(first: str, then: str, expec
         return RunData("t", (), [Domain("seen", "seen", seen=True), *domains], [Backbone("b", "yours")], "b")
 
     for names in (first, then):
-        extend_run(tmp_path, part(names), ["k"])
+        extend_run(tmp_path, part(names), jobs("k"))
     assert [domain.name for domain in read_record(tmp_path)[0].domains] == ["seen", *expected]
     merged = merge_runs([("one", part(first)), ("two", part(then))])
     assert [domain.name for domain in merged.domains] == ["seen", *expected]

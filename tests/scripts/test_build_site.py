@@ -1,5 +1,6 @@
 """The site builds without a broken link, and its generated pages have all that they describe."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -12,7 +13,12 @@ import unseen
 from build_site import ELSEWHERE, ROOT, BrokenSite, build, build_site, on_site
 from site_pages.api import api_reference
 from site_pages.commands import command_reference
+from site_pages.study import study_reference
 from unseen.cli.main import app
+from unseen.studies.schema import NAME, study_schema
+from unseen.studies.toml import study_keys
+
+REFERENCE = {"reference/commands.md", "reference/api.md", "reference/studies.md"}
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +34,9 @@ def test_site_has_every_page(site: Path) -> None:
     for page in (ROOT / "docs/notebooks").glob("*.ipynb"):
         assert (site / "notebooks" / page.with_suffix(".html").name).exists(), page
         assert (site / "notebooks" / f"{page.stem}-1.png").exists()
-    assert (site / "reference/commands.html").exists()
-    assert (site / "reference/api.html").exists()
+    for page in ("commands", "api", "studies"):
+        assert (site / f"reference/{page}.html").exists()
+    assert json.loads((site / NAME).read_text(encoding="utf-8")) == study_schema()
 
 
 def test_site_loads_nothing_from_other_hosts(site: Path) -> None:
@@ -68,7 +75,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
     there = {page.name for page in (ROOT / "docs").glob("*.md")} | set(ELSEWHERE.values())
     there |= {f"notebooks/{page.stem}.md" for page in (ROOT / "docs/notebooks").glob("*.ipynb")}
-    assert sorted(pages(nav)) == sorted(there | {"reference/commands.md", "reference/api.md"})
+    assert sorted(pages(nav)) == sorted(there | REFERENCE)
 
 
 def test_broken_links_are_errors(tmp_path: Path) -> None:
@@ -102,9 +109,17 @@ def test_command_reference_has_every_command_and_option() -> None:
         return 1
 
     assert check(typer.main.get_command(app), "unseen") == len(sections)
-    assert "| `--out <path>` | Folder of the run" in sections["unseen probe"] + sections["unseen concepts"]
-    [seeds] = [line for line in sections["unseen probe"].splitlines() if line.startswith("| `--seeds ")]
-    assert re.search(r"\| `5`.* \|$", seeds)
+    assert "| `--out <path>` | Folder of the run" in sections["unseen run"]
+    [seed] = [line for line in sections["unseen labels"].splitlines() if line.startswith("| `--seed ")]
+    assert re.search(r"\| `0` \|$", seed)
+
+
+def test_study_reference_has_every_key_once() -> None:
+    page = study_reference()
+    rows = re.findall(r"^\| `([^`]*)` \|.*\|.*\|.*\|$", page, re.MULTILINE)
+    assert sorted(rows) == sorted(place for place, _ in study_keys())
+    assert "| `seeds` | a whole number | `5` | number of seeds |" in page
+    assert "| `limit` | a whole number | unset |" in page
 
 
 def test_api_reference_has_every_public_name() -> None:
@@ -123,7 +138,7 @@ def test_api_reference_has_every_class_that_is_returned() -> None:
         for call in re.findall(r"^unseen\.[a-z_]+\([^`]*?\) -> (.*)$", page, re.MULTILINE)
         for name in re.findall(r"\b(?<!\.)[A-Z]\w+", call)
     }
-    assert {"Run", "Plan", "Leaderboard", "Robustness", "OpenDataset"} <= returned
+    assert {"Run", "Study", "Plan", "Leaderboard", "Robustness", "OpenDataset"} <= returned
     described = set(re.findall(r"^### (\w+) ", page, re.MULTILINE))
     assert returned - {"Path"} <= described
     assert "to_frame() -> pd.DataFrame" in page.partition("\n### Robustness ")[2].partition("\n### ")[0]  # inherited

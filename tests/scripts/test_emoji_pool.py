@@ -13,9 +13,10 @@ from emoji_pool.concepts import CLASSES, FOLDS, class_mapping, classified, folds
 from emoji_pool.glyphs import SETS, SIDE, Pictures, all_sets, read_icons, render, stored_pictures, svg
 from emoji_pool.pool import DRAWINGS, GREY, ID_SETS, OOD_SETS, RESULTS, emoji_folds, emoji_models
 from emoji_pool.train_pool import main
-from unseen.demo import drawings
 from unseen.errors import UserError
 from unseen.files import read_table
+from unseen.images.drawing_levels import drawings
+from unseen.images.drawings import concepts
 from unseen.ontology.wordnet import wordnet
 from unseen.studies.shifts.model_pool import FoldTraining, Labelled, Setup
 
@@ -112,9 +113,9 @@ def test_drawings_are_of_the_concepts_held_out_as_ink_on_paper(pictures: dict[st
     net = wordnet()
     first = emoji_folds(pictures)[0].tests[DRAWINGS]
     ids = {name: net.wnid(named_synsets()[name]) for name, fold in folds().items() if fold == 0}
-    shared = [name for name, wnid in ids.items() if wnid in drawings.concepts()]
+    shared = [name for name, wnid in ids.items() if wnid in concepts()]
     assert len(first) == 20 * len(shared)
-    original, _ = drawings.drawings([ids[shared[0]]], "test")
+    original, _ = drawings([ids[shared[0]]], "test")
     assert np.array_equal(255 - first.images[:20, 2:-2, 2:-2, 1], original)
     assert first.images[:, 0].min() == 255
     assert set(first.labels[:20].tolist()) == {classified()[shared[0]]}

@@ -84,7 +84,7 @@ def test_from_images_to_a_site_and_nothing_twice(tmp_path: Path, capsys: pytest.
         ("concepts", "in1k"), ("concepts", "l1"), ("concepts", "l2"), ("tasks", "digits"),
         ("shifts", "imagenet-sketch"),
     ]  # fmt: skip
-    assert [each.severity for each in check_results(file)] == []
+    assert {each.severity for each in check_results(file)} == {"note"}  # of keys that differ from shipped studies
     assert (out / "site/models/tiny-a.html").is_file()
     assert main([*arguments, "--imagenet-21k", str(tiny.imagenet_21k), "--only", "Tiny/a", "--dry-run"]) == 0
     assert re.findall(r"(\d+) of (\d+) jobs to do", capsys.readouterr().out) == [("0", "3"), ("0", "1"), ("0", "1")]

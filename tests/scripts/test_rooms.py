@@ -226,7 +226,7 @@ def test_what_is_written_is_what_is_read(table: Piece, tmp_path: Path) -> None:
         write_view(folder, f"{split}/0000.png", view)
         write_boxes(folder, split, SIZE, [(f"{split}/0000.png", room, boxes_of(room, view.things))])
     write_attribution(folder, {"train": [table], "test": [table]})
-    opened = {kind: open_dataset(get_dataset(f"rooms-{kind}", dense=True), tmp_path)
+    opened = {kind: open_dataset(get_dataset(f"rooms-{kind}"), tmp_path)
               for kind in ("classes", "boxes", "normals", "depth")}  # fmt: skip
     assert np.array_equal(opened["classes"].labels(1), view.classes)
     assert np.abs(opened["depth"].labels(0) - view.depth).max() <= 0.00051

@@ -1,54 +1,80 @@
-"""Every probe of feature vectors on data sets with each kind of labels that it takes: whole, in parts, and again."""
+"""Every shipped probe on data sets with each kind of labels that it takes: whole, in two parts, and again."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
+from PIL import Image
+from targets import tiny_data
 
+from studies import run_of, study_of
+from unseen.backbones.backbone import Backbone
+from unseen.backbones.load import load_backbone
 from unseen.errors import OtherPartsError, UserError
-from unseen.features.readers import read_features
-from unseen.probes.by_name import feature_probes
-from unseen.probes.by_name.centroids import Centroids
-from unseen.probes.by_name.geometry import Geometry
-from unseen.probes.by_name.knn import KNN
-from unseen.probes.by_name.linear import Linear
-from unseen.probes.by_name.logistic import Logistic
-from unseen.probes.by_name.mlp import MLP
-from unseen.probes.by_name.pca import PCA
+from unseen.images.dataset import Target
+from unseen.probes.by_name import all_probes
+from unseen.probes.by_name.patch_linear import PatchLinear
+from unseen.probes.dense.trained_head import TrainedHead
+from unseen.probes.many_shot import PROTOCOLS as MANY_SHOT
 from unseen.probes.many_shot import ManyShotProtocol
-from unseen.probes.probe import Probe
+from unseen.probes.patches.protocols import PatchLinearProtocol
+from unseen.probes.protocol import PROTOCOLS as LOGISTIC
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.data import RunData
 from unseen.runs.means import Means
-from unseen.studies.own_features import plan_own
-from unseen.studies.probed_features import probed_features
-from unseen.studies.study import run_prepared, run_study
-from unseen.studies.tasks.features import find_task_features
-from unseen.studies.tasks.plan import TaskProbes
-from unseen.studies.tasks.request import TaskRequest
+from unseen.studies.study import Study
 
-QUICK = LogisticProtocol(name="quick", epochs=2, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
-FEW = ManyShotProtocol(name="few", weakest=1e-2, strongest=1e2, steps=3)
-SHORT: dict[str, Probe] = {
-    "logistic": Logistic(QUICK),
-    "linear": Linear(protocol=FEW),
-    "pca": PCA(dimensions=(2, 4), protocol=QUICK),
-    "mlp": MLP(hidden=(8, 8), protocol=QUICK),
+QUICK = LogisticProtocol(name="cog-v2-short", epochs=2, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
+FEW = ManyShotProtocol(name="ericsson-2021", weakest=1e-2, strongest=1e2, steps=3)
+FIVE_STEPS = PatchLinearProtocol(rates=(3e-3,), decays=(0.0,), epochs=1, least_steps=5)
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "logistic": {"protocol": "cog-v2-short"},
+    "pca": {"protocol": "cog-v2-short", "dimensions": [2, 4]},
+    "mlp": {"protocol": "cog-v2-short", "hidden": [8, 8]},
+    "centroids": {"episodes": 20},
+    "fine-tuned": {"trials": 2, "steps": 2, "batch": 8},
+    "detector-frozen": {"steps": 1, "scale": 0.1},
+    "detector-finetuned": {"steps": 1, "scale": 0.1},
+    "psp": {"steps": 2, "scale": 0.1},
+    "upernet": {"steps": 2, "scale": 0.1},
+    "saliency": {"grid": "14/7"},
+    "inversion": {"steps": 2},
 }
-"""Shorter forms of probes that search."""
-PROBES = [SHORT.get(name, kind()) for name, kind in sorted(feature_probes().items())]
-DATASETS = {"pets": ("train", "val", "test"), "eurosat": ("all",), "voc2007": ("train", "val", "test")}
-"""One class per image, with the author's splits; without splits; and several classes per image."""
+"""Settings with which each probe takes little time."""
+HEADS = {"detector-frozen", "detector-finetuned", "psp", "upernet"}
+SLOW = {"detector-finetuned", "upernet"}
+"""The twins of other probes, which train the whole network too."""
+FEATURES = {"class": ("pets", "eurosat"), "classes": ("voc2007",)}
+"""Data sets of features by target: with the author's splits, and without splits; and with several classes per image."""
+CASES = [(name, target) for name, probe in all_probes().items() for target in probe.targets]
+ids = "-".join
+
+
+@dataclass(frozen=True)
+class ShortPatchLinear(PatchLinear):
+    protocol: PatchLinearProtocol = FIVE_STEPS
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LOGISTIC, "cog-v2-short", QUICK)
+    monkeypatch.setitem(MANY_SHOT, "ericsson-2021", FEW)
+    monkeypatch.setitem(all_probes(), "patch-linear", ShortPatchLinear)
+    monkeypatch.setattr(TrainedHead, "step_seconds", lambda *_: 0.1)  # instead of timing a training
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def features(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Features of six overlapping classes in the folders of data sets, whose splits have other orders of classes."""
     folder, rng = tmp_path_factory.mktemp("features"), np.random.default_rng(0)
     centres = rng.standard_normal((6, 12))
-    for name, splits in DATASETS.items():
+    for name in (name for names in FEATURES.values() for name in names):
         (folder / name).mkdir()
-        for split in splits:
+        for split in ("all",) if name == "eurosat" else ("train", "val", "test"):
             y = rng.permutation(np.arange(6).repeat({"all": 40, "val": 10}.get(split, 20)))
             words = rng.permutation(list("abcdef") if name != "voc2007" else ["a", "b", "a+b", "none", "a+c", "c"])
             shown = {word: centres[[ord(each) - 97 for each in word if each in "abcdef"]].sum(axis=0) for word in words}
@@ -57,58 +83,113 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of two images without labels."""
+    folder, rng = tmp_path_factory.mktemp("pictures"), np.random.default_rng(0)
+    for number in range(2):
+        Image.fromarray(rng.integers(0, 256, (30, 40, 3), dtype=np.uint8)).save(folder / f"{number}.png")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def networks() -> dict[str, Backbone]:
+    """A network for each input of probes; detectors and heads for maps need one with maps of several sizes."""
+    return {
+        "patches": load_backbone("demo:untrained", size=28, patches=True),
+        "images": load_backbone("timm:test_vit", weights="random", size=32),
+        "outputs": load_backbone("timm:test_vit", weights="random", size=32),
+        "heads": load_backbone("timm:resnet10t", weights="random", size=64),
+        "none": load_backbone("demo:untrained", size=28, patches=True),
+    }
+
+
+@pytest.fixture
+def matrix(features: Path, pictures: Path, networks: dict[str, Backbone]) -> "Matrix":
+    return Matrix(features, pictures, networks)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Runs a probe on data of a target."""
+
+    features: Path
+    pictures: Path
+    networks: Mapping[str, Backbone]
+
+    def study(self, name: str, target: Target) -> Study:
+        keys: dict[str, Any] = {"preprocessing": "own", "seeds": 2, "probes": [name]}
+        if all_probes()[name].input == "vectors":
+            splits = all_probes()[name].split
+            keys["datasets"] = [each for each in FEATURES[target] if each != "eurosat" or not splits]
+        elif target == "none":
+            keys["datasets"] = [str(self.pictures)]
+        if name in HEADS:
+            keys["seeds"] = 1
+        if name == "centroids":
+            keys["shots"] = [1, 4]
+        if name == "classifier":
+            keys |= {"backbones": ["timm:test_vit"], "backbone": {"weights": "random", "size": 32}, "seeds": 1}
+        return study_of(**keys).replace(**{name: SETTINGS.get(name, {})})
+
+    def run(self, name: str, target: Target, out: Path, part: tuple[int, int] = (1, 1)) -> RunData:
+        probe, study = all_probes()[name], self.study(name, target)
+        if probe.input == "vectors":
+            return run_of(study, out, features=self.features, means=Means(1), part=part)
+        data = [] if target == "none" else [tiny_data(target)]
+        if name == "classifier":
+            return run_of(study, out, datasets=data, part=part)
+        net = self.networks["heads" if probe.input == "images" and data and data[0].dataset.dense else probe.input]
+        return run_of(study, out, [self.networks["none"] if target == "none" else net], datasets=data, part=part)
+
+
 def values(data: RunData) -> dict[tuple[object, ...], float]:
-    return {(s.domain, s.probe, s.shots, s.seed, s.metric): s.value for s in data.scores}
+    return {(s.backbone, s.domain, s.probe, s.shots, s.seed, s.metric): s.value for s in data.scores}
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
-def test_every_probe_runs_on_every_data_set_whose_labels_it_takes(folder: Path, tmp_path: Path, probe: Probe) -> None:
-    further = [] if probe.name in {Linear.name, Centroids.name} else [probe]  # which every task study has
-    request = TaskRequest(find_task_features(folder, list(DATASETS), ["net"]), TaskProbes(FEW, further))
-    whole = values(run_study(request, tmp_path / "whole", means=Means(1)))
-    found = {domain for domain, variant, *_ in whole if str(variant).startswith(probe.name)}
-    several, without_splits = "classes" in probe.targets, not probe.split
-    assert found == {"pets", *(["voc2007"] if several else []), *(["eurosat"] if without_splits else [])}
-    for number in (1, 2):
-        try:
-            divided = run_study(request, tmp_path / "parts", means=Means(1), part=(number, 2))
-        except OtherPartsError:
-            assert number == 1
-    assert values(divided) == whole
-    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*.json")}
-    assert values(run_study(request, tmp_path / "whole", means=Means(1))) == whole
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "whole").rglob("*.json")} == kept
+def times(folder: Path) -> dict[Path, int]:
+    """When the files of a run were written."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file() and path.name != "run.json"}
 
 
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name)
-def test_every_probe_on_two_files_is_a_run(folder: Path, tmp_path: Path, probe: Probe) -> None:
-    places = {split: folder / "pets" / f"{split}.npz" for split in ("train", "test")}
-    features = probed_features("net", "pets", {split: read_features(path) for split, path in places.items()}, places)
-    shots = [1, 4] if probe.name == Centroids.name else [None] if probe.name == Geometry.name else [4, None]
-    prepared = plan_own(features, list("abcdef"), probe, shots, 2)
-    data = run_prepared(prepared, tmp_path)
-    assert {score.shots for score in data.scores} == set(shots)
-    assert all(str(score.probe).startswith(probe.name) for score in data.scores)
-    assert {score.seed for score in data.scores} == ({0} if probe.name == Geometry.name else {0, 1})
-    again = plan_own(features, list("abcdef"), probe, shots, 2)
-    assert list(again.work(again.jobs, tmp_path / "results", Means(1))) == []
+def cases() -> Iterator[Any]:
+    for name, target in CASES:
+        marks = [pytest.mark.long_suite] if name in SLOW else []
+        yield pytest.param(name, target, id=f"{name}-{target}", marks=marks)
 
 
-def test_a_probe_is_the_same_job_in_every_study(folder: Path) -> None:
-    """Of features whose classes have one order, only the hashes of features and the settings matter."""
-    found = find_task_features(folder, ["pets"], ["net"])
-    [features] = found.features
-    probes = TaskProbes(FEW, [KNN()])
-    task = next(job for job in probes.jobs([features], found.datasets) if job.probe == "knn")
-    [alone] = KNN().jobs(features, [0])
-    assert task.key == alone.key
-    assert task.described.keys() == {"probe", "revision", "backbone", "dataset", "reads", "settings"}
+@pytest.mark.parametrize(("name", "target"), [*cases()])
+def test_every_probe_runs_on_every_kind_of_labels_that_it_takes(
+    matrix: Matrix, tmp_path: Path, name: str, target: Target
+) -> None:
+    whole = matrix.run(name, target, tmp_path / "whole")
+    found = values(whole)
+    assert found
+    assert all(str(score.probe).startswith(name) for score in whole.scores)
+    assert {score.metric for score in whole.scores} <= {*all_probes()[name].metrics}
+    for number in (1, 2, 1):  # the first part may have to wait for the second
+        with suppress(OtherPartsError):
+            divided = matrix.run(name, target, tmp_path / "parts", (number, 2))
+    assert values(divided) == found
+    kept = times(tmp_path / "whole")
+    assert values(matrix.run(name, target, tmp_path / "whole")) == found
+    assert times(tmp_path / "whole") == kept
 
 
-@pytest.mark.parametrize("probe", [Centroids(), Geometry()], ids=lambda probe: probe.name)
-def test_shots_that_a_probe_does_not_take_are_refused(folder: Path, tmp_path: Path, probe: Probe) -> None:
-    places = {split: folder / "pets" / f"{split}.npz" for split in ("train", "test")}
-    features = probed_features("net", "pets", {split: read_features(path) for split, path in places.items()}, places)
-    wrong = [None] if probe.name == Centroids.name else [4]
-    with pytest.raises(UserError, match="shots"):
-        run_prepared(plan_own(features, list("abcdef"), probe, wrong, 1), tmp_path)
+def test_vector_probes_take_the_data_sets_whose_splits_suit_them(matrix: Matrix, tmp_path: Path) -> None:
+    for name in ("centroids", "ridge"):
+        study = matrix.study(name, "class").replace(datasets="all")
+        domains = {score.domain for score in run_of(study, tmp_path / name, features=matrix.features).scores}
+        assert domains == ({"pets", "eurosat"} if name == "centroids" else {"pets"})
+
+
+@pytest.mark.parametrize("target", [each for each in get_args(Target) if each != "none"])
+def test_a_probe_that_does_not_fit_a_data_set_is_refused_in_one_sentence(tmp_path: Path, target: Target) -> None:
+    unfit = [name for name, probe in all_probes().items() if not {target, "none"} & {*probe.targets}]
+    assert unfit
+    for name in unfit:
+        with pytest.raises(UserError) as refused:
+            run_of(study_of(probes=[name]), tmp_path / name, ["demo:untrained"], datasets=[tiny_data(target)])
+        assert str(refused.value).startswith(f"tiny: {name} takes ")
+        assert "\n" not in str(refused.value)
+    assert not [*tmp_path.iterdir()]

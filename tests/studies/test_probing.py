@@ -1,6 +1,7 @@
 """All kinds of jobs on the same features: planned, run mixed, killed, read back, against independent references."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from itertools import combinations
 from math import exp, log
 from multiprocessing.connection import Connection
@@ -18,11 +19,12 @@ from sklearn.preprocessing import normalize
 
 from unseen.errors import UserError
 from unseen.features.readers import read_features
+from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.job import Job
 from unseen.probes.logistic import probe_logistic
 from unseen.probes.mlp import probe_mlp
-from unseen.probes.protocol import LogisticProtocol, MlpProtocol
+from unseen.probes.protocol import COG_V2, LogisticProtocol, MlpProtocol
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.kept_labels import correct_of, labelled, labels_place
 from unseen.runs.means import Means
@@ -32,7 +34,7 @@ from unseen.runs.setup import ProtocolUsed
 from unseen.runs.work import alike
 from unseen.studies import probing
 from unseen.studies.probed_features import ProbedFeatures, probed_features
-from unseen.studies.probing import estimate, plan, plan_extended, run
+from unseen.studies.probing import estimate, run
 
 pytestmark = pytest.mark.gpu_too
 QUICK = LogisticProtocol(name="quick", epochs=3, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
@@ -66,8 +68,28 @@ def pair(features: Path) -> ProbedFeatures:
     return probed_features("b", "l1", {split: read_features(place) for split, place in places.items()}, places)
 
 
+EXTENDED = ("geometry", "kmeans", "mlp", "pca")
+
+
+def logistic(pair: ProbedFeatures) -> list[Job]:
+    return [*PROBE.jobs(pair, [0, 1], [2, None], gpu=probing.on_gpu())]
+
+
+def extended(
+    features: Sequence[ProbedFeatures], seeds: Sequence[int], protocol: LogisticProtocol = COG_V2
+) -> list[Job]:
+    """The jobs of the further probes of ImageNet-CoG's first version."""
+    found = list[Job]()
+    for kind in (all_probes()[name] for name in EXTENDED):
+        has_protocol = any(each.name == "protocol" for each in fields(kind))
+        probe = replace(kind(), protocol=protocol) if has_protocol else kind()
+        for each in features:
+            found += probe.jobs(each, seeds[:1] if probe.once else seeds, gpu=probing.on_gpu())
+    return found
+
+
 def all_jobs(pair: ProbedFeatures) -> list[Job]:
-    return [*plan(PROBE, [pair], [2, None], [0, 1]), *plan_extended([pair], seeds=[0], protocol=QUICK)]
+    return [*logistic(pair), *extended([pair], [0], QUICK)]
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +130,7 @@ def sides(features: Path) -> tuple[Any, Any, Any, Any]:
 def test_the_plan_is_the_papers(pair: ProbedFeatures) -> None:
     rows = {"train": 10_000, "test": 500}
     big = replace(pair, dimension=2048, rows=rows)
-    jobs = plan_extended([big, replace(big, dataset="l2", dimension=512)], seeds=range(5))
+    jobs = extended([big, replace(big, dataset="l2", dimension=512)], range(5))
     wide = [job for job in jobs if job.dataset == "l1"]
 
     def components(jobs: list[Job]) -> list[int]:
@@ -125,7 +147,7 @@ def test_the_plan_is_the_papers(pair: ProbedFeatures) -> None:
     assert [job.settings["starts"] for job in wide if job.probe == "kmeans"] == [3]
     assert sum(job.probe == "geometry" for job in wide) == 1
     assert len({job.key for job in jobs}) == len(jobs)
-    few = plan_extended([replace(big, rows=rows | {"train": 50})], seeds=[0])
+    few = extended([replace(big, rows=rows | {"train": 50})], [0])
     assert components(few) == [32]  # no more components than samples
 
 
@@ -200,7 +222,7 @@ def test_geometry_is_that_of_a_plain_loop_over_test_pairs(results: Path, pair: P
 
 def test_right_images_are_those_of_the_classifier(results: Path, pair: ProbedFeatures, features: Path) -> None:
     X, y, X_test, y_test = sides(features)
-    for job in plan(PROBE, [pair], [2, None], [0, 1]):
+    for job in logistic(pair):
         result = read_result(results, job.key)
         assert result is not None
         fitted = probe_logistic(
@@ -217,7 +239,7 @@ def test_right_images_are_those_of_the_classifier(results: Path, pair: ProbedFea
 
 
 def test_right_images_need_their_labels(results: Path, pair: ProbedFeatures, tmp_path: Path) -> None:
-    job = plan(PROBE, [pair], [None], [0])[0]
+    job = logistic(pair)[1]
     result = read_result(results, job.key)
     assert result is not None
     with pytest.raises(UserError, match="were not stored"):
@@ -332,7 +354,7 @@ def test_a_gpu_is_timed_on_products_that_fill_it_in_the_arithmetic_of_the_probes
     monkeypatch.setattr(probing, "on_gpu", lambda: True)
     monkeypatch.setattr(probing, "product_rate", rate)
     probing._rate.cache_clear()
-    jobs = plan_extended([pair], seeds=[0], protocol=QUICK)
+    jobs = extended([pair], [0], QUICK)
     others = [job for job in jobs if job.probe in {"mlp", "kmeans", "geometry"}]
     seconds = estimate(others, [pair], tmp_path, Means())
     assert timed == dict.fromkeys(("tf32", "float16", "float32"), (8192, 8192, 8192))

@@ -57,8 +57,9 @@ class MachineOptions:
         """The hardware to run jobs on; without --devices, every GPU."""
         from unseen.runs.machine import chosen_means
 
-        count = 0 if self.workers == 0 else processes(self.workers)
-        return chosen_means(count, devices=self.devices, executor=self.executor, every_gpu=True)
+        return chosen_means(
+            processes(self.workers, least=0), devices=self.devices, executor=self.executor, every_gpu=True
+        )
 
     @property
     def share(self) -> "Part":

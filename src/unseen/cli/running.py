@@ -24,10 +24,10 @@ ExportOption = Annotated[
 REPORT = "report.html"
 
 
-def processes(workers: int | None) -> int:
+def processes(workers: int | None, *, least: int = 1) -> int:
     """The number of processes; one per core by default."""
-    if workers is not None and workers < 1:
-        raise UserError(f"--workers must be at least 1, not {workers}")
+    if workers is not None and workers < least:
+        raise UserError(f"--workers must be at least {least}, not {workers}")
     if workers is not None:
         return workers
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -234,7 +234,8 @@ def read_text(wanted: Key, text: str, where: str) -> Any:
                 raise
     if not wanted.listed:
         return read_value(wanted, _word(wanted, text), where)
-    return read_value(wanted, [_word(wanted, each) for each in split_words(text, where)], where)
+    words = [_word(wanted, each) for each in split_words(text, where)]
+    return read_value(wanted, words if len(words) > 1 else words[0], where)
 
 
 def key_and_text(word: str, example: str = "seed=1") -> tuple[str, str]:

@@ -263,11 +263,18 @@ def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
     return replace(backbone, **{name: getattr(other, name) for name in less})
 
 
-def refuse_other_run(folder: Path, planned: Setup) -> None:
-    """Refuse to continue in the folder of a run that differs in a field known to both; the first is named."""
+def refuse_other_run(folder: Path, planned: Setup, jobs: Sequence[Job] = ()) -> None:
+    """Refuse to continue in the folder of a run that differs in a field known to both; the first is named.
+
+    Args:
+        jobs: jobs that are to be added, of which the run may have some in another way.
+    """
     if (folder / RUN).is_file():
-        for each in differences(read_record(folder)[0].setup, planned):
+        old, keys = read_record(folder)
+        for each in differences(old.setup, planned):
             raise UserError(_differ(folder, each))
+        for result in _conflicting(folder, keys, jobs, ()):
+            raise UserError(_other_job(folder, result, jobs))
 
 
 def _differ(folder: Path, each: Difference) -> str:

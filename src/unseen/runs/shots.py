@@ -1,8 +1,9 @@
 """Parsing of shots (training samples per class) and seeds as users give them, and the shots that data allow."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from numbers import Integral
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from unseen.errors import UserError
 from unseen.probes.samples import Shortage
@@ -110,7 +111,10 @@ def seeds_in_python(seeds: int | Iterable[int]) -> tuple[int, ...]:
     """A list of seeds, or for a number n the seeds 0 to n − 1, as for `--seeds`."""
     if isinstance(seeds, Integral) and not isinstance(seeds, bool):
         return tuple(range(seed_count(seeds)))
-    numbers = list(seeds) if isinstance(seeds, Iterable) and not isinstance(seeds, str) else [seeds]
-    if not numbers or not all(isinstance(n, Integral) and not isinstance(n, bool) and n >= 0 for n in numbers):
+    given: Iterable[Any] = seeds if isinstance(seeds, Iterable) and not isinstance(seeds, str) else [seeds]
+    numbers = list(islice(given, MOST_SEEDS + 1))
+    if not numbers or not all(isinstance(n, Integral) and not isinstance(n, bool) and int(n) >= 0 for n in numbers):
         raise UserError(f"seeds must be their number, or a list of whole numbers of at least 0, not {seeds!r}")
+    if len(numbers) > MOST_SEEDS:
+        raise UserError(f"seeds must be at most {MOST_SEEDS} numbers; give fewer")
     return tuple(dict.fromkeys(int(number) for number in numbers))

@@ -103,7 +103,13 @@ def probed_features(
 
 
 def features_of_domain(
-    backbone: str, domain: str, places: Mapping[str, Path], concepts: Collection[str], tell: Tell | None = None
+    backbone: str,
+    domain: str,
+    places: Mapping[str, Path],
+    concepts: Collection[str],
+    tell: Tell | None = None,
+    *,
+    verify: bool = False,
 ) -> ProbedFeatures:
     """Existing features of concepts, or of a user's own classes; features that do not match are refused.
 
@@ -112,8 +118,9 @@ def features_of_domain(
     Args:
         concepts: ids of the classes; empty if unknown.
         tell: as in `read_features`.
+        verify: as in `read_for_planning`.
     """
-    read = {split: read_for_planning(path, tell) for split, path in places.items()}
+    read = {split: read_for_planning(path, tell, verify=verify) for split, path in places.items()}
     train, first = read["train"], places["train"]
     others = {
         split: align(train, part, f"{first} and {places[split]}") for split, part in read.items() if split != "train"

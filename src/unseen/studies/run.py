@@ -144,6 +144,8 @@ class Runner:
         recorded = len(missing(every, results)) < len(every)
         if recorded:
             self._record(prepared)
+        if left and not recorded and not self.replacing:
+            refuse_other_run(self.out, prepared.run.setup, prepared.jobs)  # before jobs that cannot be recorded
         if left:
             watch.started(left, len(jobs), prepared.seconds(jobs, results, means))
         try:

@@ -133,9 +133,13 @@ def check_alike(places: Iterable[Place]) -> None:
                 )
 
 
-def read_for_planning(path: Path, tell: Tell | None = None) -> Features:
-    """Read features for planning; the bytes of a store are not verified, since the probes do that."""
-    return read_store(path) if path.is_dir() else read_features(path, tell=tell)
+def read_for_planning(path: Path, tell: Tell | None = None, *, verify: bool = False) -> Features:
+    """Read features for planning; the bytes of a store need not be verified, since the probes do that.
+
+    Args:
+        verify: verify them here too, since a run that is complete has no probe left to do it.
+    """
+    return read_store(path) if path.is_dir() and not verify else read_features(path, tell=tell)
 
 
 def refuse_other_classes(features: Features, concepts: Collection[str], domain: str, where: Path) -> None:

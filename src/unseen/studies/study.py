@@ -3,6 +3,7 @@
 Nothing about the machine is in it, and no place of images: these are given when it is run (`unseen.studies.run`).
 """
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -141,12 +142,7 @@ def with_value(study: Study, path: str, text: str) -> Study:
         values: dict[str, Any] = {found.field: read_text(found, text, where)}
         return changed(study, {BACKBONE: {inner[0]: values} if inner else values}, where)
     if table == DATA and inner:
-        import tomllib
-
-        try:
-            value = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            value = text
+        value = _any_value(text)
         for name in reversed([*inner, last]):
             value = {name: value}
         return changed(study, {DATA: value}, where)
@@ -155,8 +151,9 @@ def with_value(study: Study, path: str, text: str) -> Study:
     word = next((each for each in study.probes if probe_table(each) == table), None)
     if word is None:
         raise UserError(_unused(table, study, where))
-    found = find_key(_probe_keys(word), last, where)
-    return changed(study, {table: {found.name: read_text(found, text, where)}}, where)
+    known = _probe_key(word, last, where)
+    value = read_text(known, text, where) if known else _any_value(text)
+    return changed(study, {table: {last: value}}, where)
 
 
 def _with_table(study: Study, name: str, table: Table, where: str) -> Study:
@@ -178,11 +175,10 @@ def _with_table(study: Study, name: str, table: Table, where: str) -> Study:
     word = next((each for each in study.probes if probe_table(each) == name), None)
     if word is None:
         raise UserError(_unused(name, study, where))
-    known, values = _probe_keys(word), {**study.settings.get(name, NOTHING)}
+    values, place = {**study.settings.get(name, NOTHING)}, f"{where}, [{name}]"
     for each, value in table.items():
-        found = find_key(known, each, f"{where}, [{name}]") if known else None
-        key_name = found.name if found else file_name(each)
-        values[key_name] = read_value(found, value, f"{where}, [{name}]") if found else value
+        known = _probe_key(word, each, place)
+        values[file_name(each)] = read_value(known, value, place) if known else value
     return replace(study, settings={**study.settings, name: {k: v for k, v in values.items() if v is not None}})
 
 
@@ -195,6 +191,14 @@ def _with_backbones(before: Table, table: Table, where: str, called: str = BACKB
             found = find_key(known, name, place)
             merged[found.field] = read_value(found, value, place)
     return {name: value for name, value in merged.items() if value is not None}
+
+
+def _any_value(text: str) -> Any:
+    """A value from the command line whose type is not known yet: TOML, or else a bare word."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def _deep(before: Table, table: Table) -> dict[str, Any]:
@@ -219,11 +223,11 @@ def _probe_tables(study: Study) -> Iterator[str]:
     return map(probe_table, study.probes)
 
 
-def _probe_keys(word: str) -> Mapping[str, Key]:
-    """The keys of a probe by name; none if they are known only when its file is executed."""
+def _probe_key(word: str, name: str, where: str) -> Key | None:
+    """A key of a probe; None for one of an own probe, whose keys are known only when its file is executed."""
     if is_own_file(word):
-        return {}
-    return probe_keys(probe_class(word))
+        return keys_of(ProbeKeys).get(file_name(name))
+    return find_key(probe_keys(probe_class(word)), name, where)
 
 
 def probe_class(name: str) -> "type[Probe]":

@@ -9,14 +9,14 @@ import pytest
 import torch
 import typer
 from typer.testing import CliRunner
+from unseen.cli.ls.commands import shift_sets
 
 from unseen.cli.command import Command
-from unseen.cli.ls.commands import shift_sets
 from unseen.cli.shifts import models as shift_models
 from unseen.cli.shifts.captions import captions
 from unseen.errors import UserError, naming_options
 from unseen.images.registry import DATASETS
-from unseen.studies.study import Plan
+from unseen.studies.plan import Plan
 
 PLAN = Plan("t", [], 0, 0)
 NAMES = {"n01440764": "tench", "n02123045": "tabby", "n02085620": "Chihuahua"}

@@ -33,7 +33,7 @@ def fit(unseen: Run, table: Path, *more: str, ids: str = "val,web", ood: str = "
 
 
 def test_writes_the_fit_the_models_and_a_report(unseen: Run, table: Path) -> None:
-    answer = fit(unseen, table, "--group", "group", "--fit-on", "group in {a, b}", "--sizes", "val=5000")
+    answer = fit(unseen, table, "--set", "group=group", "--set", "fit-on=group in {a, b}", "--set", "sizes=val=5000")
     assert answer.code == 0, answer.err
     assert "read as percent" in answer.err
     out = table.parent / "out"
@@ -76,7 +76,7 @@ def test_its_tables_and_figures_are_exported(unseen: Run, table: Path) -> None:
 def test_id_sets_for_one_ood_set(unseen: Run, table: Path) -> None:
     """Named by `--id-for`, with `--id` for the others."""
     replaced(table, "val,web", "val,web=2")
-    answer = unseen("shifts", "fit", table, "--id", "val", "--ood", "sketch", "--id-for", "art=web=2", "--min-id", "1",
+    answer = unseen("shifts", "fit", table, "--id", "val", "--ood", "sketch", "--id-for", "art=web=2", "--set", "min-id=1",
                     "--out", table.parent / "out")  # fmt: skip
     assert answer.code == 0, answer.err
     record = json.loads((table.parent / "out/fit.json").read_text())
@@ -96,12 +96,14 @@ def test_the_same_command_writes_the_same_bytes(unseen: Run, table: Path) -> Non
 
 
 def test_other_methods_units_and_minimum(unseen: Run, table: Path) -> None:
-    answer = fit(unseen, table, "--scale", "probit", "--loss", "huber", "--unit", "percent", "--min-id", "val=1")
+    answer = fit(
+        unseen, table, "--set", "scale=probit", "--set", "loss=huber", "--set", "unit=percent", "--set", "min-id=val=1"
+    )
     assert answer.code == 0, answer.err
     record = json.loads((table.parent / "out/fit.json").read_text())
     assert record["method"] == "probit, Huber"
     assert record["minimum"] == {"val": 1.0}
-    assert fit(unseen, table, "--min-id", "2", ids="val").code == 0
+    assert fit(unseen, table, "--set", "min-id=2", ids="val").code == 0
     assert json.loads((table.parent / "out/fit.json").read_text())["minimum"] == {"val": 2.0}
 
 
@@ -121,25 +123,29 @@ def replaced(table: Path, old: str, new: str) -> None:
         (("m3,b,", "m3,b,9"), {}, "of model 'm3' in column 'val' is not an accuracy from 0 to 100"),
         (("m3,", "m4,"), {}, "the model 'm4' is in rows 4 and 5"),
         (("model,", "modell,"), {}, "no column 'model'; did you mean modell"),
-        (None, {"more": ["--fit-on", "group in {a"]}, "character 12: expected ',' or '}', not the end"),
+        (None, {"more": ["--set", "fit-on=group in {a"]}, "character 12: expected ',' or '}', not the end"),
         (
             None,
-            {"more": ["--fit-on", "model in {m1, m2, m3}"]},
+            {"more": ["--set", "fit-on=model in {m1, m2, m3}"]},
             "needs at least 4 models",
         ),
-        (None, {"more": ["--sizes", "val"]}, "--sizes takes name=number pairs, not 'val'"),
-        (None, {"more": ["--sizes", "val=many"]}, "'many' is not a number of images for 'val'"),
-        (None, {"more": ["--sizes", f"val={'9' * 5000}"]}, "is not a number of images for 'val'"),
-        (None, {"more": ["--sizes", "val=10,val=20"]}, "--sizes has 'val' twice"),
-        (None, {"more": ["--min-id", "low"]}, "--min-id takes a number"),
-        (None, {"more": ["--min-id", "nan"]}, "--min-id takes a number"),
-        (None, {"more": ["--min-id", "5", "--min-id", "50"]}, "--min-id takes one number for all ID test sets"),
-        (None, {"more": ["--min-id", "val=inf"]}, "--min-id takes a number"),
-        (None, {"more": ["--min-id", "101"]}, "a minimum of 101 on 'val' is above any possible accuracy"),
-        (None, {"more": ["--min-id", "99.9"]}, "12 are below the minimum: lower it"),
-        (None, {"more": ["--scale", "log"]}, "--scale must be one of logit, probit, not 'log'"),
-        (None, {"more": ["--resamples", "0"]}, "from one to 1,000,000 resamples"),
-        (None, {"more": ["--unit", "fraction"]}, "is not an accuracy from 0 to 1"),
+        (None, {"more": ["--set", "sizes=val"]}, "sizes takes name=number pairs, not 'val'"),
+        (None, {"more": ["--set", "sizes=val=many"]}, "'many' is not a number of images for 'val'"),
+        (None, {"more": ["--set", f"sizes=val={'9' * 5000}"]}, "is not a number of images for 'val'"),
+        (None, {"more": ["--set", "sizes=val=10,val=20"]}, "sizes has 'val' twice"),
+        (None, {"more": ["--set", "min-id=low"]}, "min-id takes a number"),
+        (None, {"more": ["--set", "min-id=nan"]}, "min-id takes a number"),
+        (None, {"more": ["--set", "min-id=5,50"]}, "min-id takes one number for all ID test sets"),
+        (None, {"more": ["--set", "min-id=val=inf"]}, "min-id takes a number"),
+        (None, {"more": ["--set", "min-id=101"]}, "a minimum of 101 on 'val' is above any possible accuracy"),
+        (None, {"more": ["--set", "min-id=99.9"]}, "12 are below the minimum: lower it"),
+        (None, {"more": ["--set", "scale=log"]}, 'scale must be "logit" or "probit", not "log"; did you mean logit?'),
+        (None, {"more": ["--set", "resamples=0"]}, "resamples must be at least 1, not 0"),
+        (None, {"more": ["--set", "resamples=1000001"]}, "from one to 1,000,000 resamples"),
+        (None, {"more": ["--set", "resample=9"]}, "no key 'resample'; did you mean resamples"),
+        (None, {"more": ["--set", "resamples"]}, "--set takes KEY=VALUE"),
+        (None, {"more": ["--set", "seed=1", "--set", "seed=2"]}, "--set seed is given twice"),
+        (None, {"more": ["--set", "unit=fraction"]}, "is not an accuracy from 0 to 1"),
         (("m3,b,", "m3,"), {}, "line 5: 5 fields where the header has 6"),
         (("m3,b,", "m3,b,0.0000"), {"ids": "val", "ood": "web"}, "m3"),
         (("val,web", '"val, 2012",web'), {"ids": "val, 2012"}, "put 'val, 2012' in double quotes"),
@@ -167,11 +173,11 @@ def test_no_such_table(unseen: Run, tmp_path: Path) -> None:
 
 def test_names_with_commas(unseen: Run, table: Path) -> None:
     """As in a line of CSV, wherever an option names columns."""
-    assert fit(unseen, table, "--sizes", "val=5000,art=300", "--min-id", "val=1").code == 0
+    assert fit(unseen, table, "--set", "sizes=val=5000,art=300", "--set", "min-id=val=1").code == 0
     expected = json.loads((table.parent / "out/fit.json").read_text())
     replaced(table, "group,val,web", 'group,"val, top-1",web')
     sizes, least = '"val, top-1"=5000, art=300', '"val, top-1=1"'
-    answer = fit(unseen, table, "--sizes", sizes, "--min-id", least, ids='"val, top-1",web')
+    answer = fit(unseen, table, "--set", f"sizes={sizes}", "--set", f"min-id={least}", ids='"val, top-1",web')
     assert answer.code == 0, answer.err
     record = json.loads((table.parent / "out/fit.json").read_text())
     assert record["id"] == ["val, top-1", "web"]
@@ -224,10 +230,10 @@ def test_pairs_are_ranked_on_the_models_of_the_fit(unseen: Run, table: Path) -> 
     text[3] = "m2,scored,1.5,98,60,70"
     table.write_text("\n".join(text) + "\n")
     alone, _ = ranking(unseen, without(table, "m2"))
-    out, err = ranking(unseen, table, "--fit-on", "group in {a, b}")
+    out, err = ranking(unseen, table, "--set", "fit-on=group in {a, b}")
     assert out == alone
     assert "models that are not in the fit and are not used here: 1" in err
-    out, err = ranking(unseen, table, "--min-id", "val=2")
+    out, err = ranking(unseen, table, "--set", "min-id=val=2")
     assert out == alone
     assert "models of the fit that are left out: 1 below the minimum" in err
     assert ranking(unseen, table)[0] != alone
@@ -240,7 +246,7 @@ def test_pairs_say_who_is_left_out_and_sizes_keep_the_ends(unseen: Run, table: P
     table.write_text("\n".join(map(",".join, cells)) + "\n")
     out, err = ranking(unseen, table)
     assert "3 pairs on 9 models" in out
-    assert "1 without an accuracy on one of the test sets, 2 at exactly 0% or 100% (--sizes keeps them)" in err
+    assert "1 without an accuracy on one of the test sets, 2 at exactly 0% or 100% (--set sizes=… keeps them)" in err
     (table.parent / "columns.csv").write_text("column,images\nval,199\nart,199\nelsewhere,7\nweb,0\n")
     inside = [list(row) for row in cells]
     inside[1][2], inside[2][5] = str(100 * 0.5 / 200), str(100 * 199.5 / 200)
@@ -248,7 +254,7 @@ def test_pairs_say_who_is_left_out_and_sizes_keep_the_ends(unseen: Run, table: P
     moved.write_text("\n".join(map(",".join, inside)) + "\n")
     expected, _ = ranking(unseen, moved)
     for sizes in ("val=199,art=199", str(table.parent / "columns.csv")):
-        out, _ = ranking(unseen, table, "--sizes", sizes)
+        out, _ = ranking(unseen, table, "--set", f"sizes={sizes}")
         assert out == expected
         assert "on 11 models" in out
 
@@ -260,29 +266,29 @@ def test_pairs_take_the_unit_and_the_method(unseen: Run, table: Path) -> None:
     table.write_text("\n".join(map(",".join, rows)) + "\n")
     arguments = ("shifts", "pairs", table, "--id", "val,web,art", "--ood", "sketch")
     answer = unseen(*arguments)
-    assert (answer.code, "--unit percent" in answer.err) == (2, True)
-    answer = unseen(*arguments, "--unit", "percent")
+    assert (answer.code, "--set unit=percent" in answer.err) == (2, True)
+    answer = unseen(*arguments, "--set", "unit=percent")
     assert (answer.code, "Accuracies were read as percent" in answer.err) == (0, True)
-    other = unseen(*arguments, "--unit", "percent", "--scale", "probit", "--loss", "huber")
+    other = unseen(*arguments, "--set", "unit=percent", "--set", "scale=probit", "--set", "loss=huber")
     assert other.code == 0
     assert other.out != answer.out
     assert unseen(*arguments[:-1], "sketch,group").code == 2
-    answer = unseen(*arguments, "--unit", "percent", "--fit-on", "model in {m1, m2, m3}")
+    answer = unseen(*arguments, "--set", "unit=percent", "--set", "fit-on=model in {m1, m2, m3}")
     assert (answer.code, "3 models of the fit have all of these test sets; a pair needs 4" in answer.err) == (2, True)
 
 
 def test_sizes_from_the_columns_of_evaluate(unseen: Run, table: Path) -> None:
     columns = table.parent / "columns.csv"
     columns.write_text("column,test_set,images,classes,classes_sha256\nval,val,5000,10,x\nother,other,9,2,y\n")
-    assert fit(unseen, table, "--sizes", str(columns)).code == 0
+    assert fit(unseen, table, "--set", f"sizes={columns}").code == 0
     from_file = (table.parent / "out/fit.json").read_bytes()
-    assert fit(unseen, table, "--sizes", "val=5000").code == 0
+    assert fit(unseen, table, "--set", "sizes=val=5000").code == 0
     assert (table.parent / "out/fit.json").read_bytes() == from_file
-    answer = fit(unseen, table, "--sizes", str(columns), ids="web")
+    answer = fit(unseen, table, "--set", f"sizes={columns}", ids="web")
     assert (answer.code, "has no number of images for web, sketch, art" in answer.err) == (2, True)
-    assert "no such file" in fit(unseen, table, "--sizes", "nowhere.csv").err
+    assert "no such file" in fit(unseen, table, "--set", "sizes=nowhere.csv").err
     columns.write_text("column,images,classes_sha256\nval,5000,x\nsketch,90,x\nart,90,y\n")
-    answer = fit(unseen, table, "--sizes", str(columns), ids="val")
+    answer = fit(unseen, table, "--set", f"sizes={columns}", ids="val")
     assert ("val was scored on other classes than art" in answer.err, "than sketch" in answer.err) == (True, False)
 
 

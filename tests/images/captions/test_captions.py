@@ -14,7 +14,8 @@ import pytest
 
 from unseen.errors import UserError
 from unseen.images.captions.files import Columns, caption_files, read_captions
-from unseen.images.captions.labelling import CaptionRule, label_captions
+from unseen.images.captions.labelling import label_captions
+from unseen.images.captions.rule import CaptionRule
 
 NAMES = {"c": ("cat",), "d": ("dog", "hound"), "f": ("red fox",), "x": ("unicorn",)}
 RULE = CaptionRule(least=6, held_out=4, seed=3)

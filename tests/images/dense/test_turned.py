@@ -84,7 +84,7 @@ def two_masks(root: Path, turn: int, suffix: str = ".png", *, turned: bool = Fal
         Image.fromarray(np.repeat(255 * mask[..., None], 3, axis=2)).save(root / f"images/{split}/x{suffix}", exif=exif)
         Image.fromarray(by_pil(mask, turn) if turned else mask).save(root / f"masks/{split}/x.png")
     (root / "classes.txt").write_text("dark\nbright\n")
-    return open_own(describe(root), dense=True)
+    return open_own(describe(root))
 
 
 @pytest.mark.parametrize("turn", ORIENTATIONS)

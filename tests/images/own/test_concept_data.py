@@ -9,7 +9,7 @@ from unseen.errors import UserError
 from unseen.images.own.concept_data import open_concept_data
 from unseen.images.own.concept_file import is_concept_file, read_concept_file
 from unseen.images.own.contents import Hashed
-from unseen.studies.concepts.chosen import choose_levels
+from unseen.studies.concepts.levels import choose_levels
 
 ANIMALS = ("giraffe", "zebra", "hippopotamus", "kangaroo", "meerkat")
 THINGS = ("pizza", "sandwich", "bicycle", "ambulance", "saxophone", "violin")

@@ -13,7 +13,7 @@ from picture_files import jpeg, tar_of
 from unseen.errors import UserError
 from unseen.images.limit import limited
 from unseen.images.open_dataset import OpenDataset
-from unseen.images.own.description import describe, describe_all, is_own
+from unseen.images.own.description import describe, is_own
 from unseen.images.own.open_own import open_own, survey_own
 
 BOTH = '[train]\nimages = "birds/train"\n[test]\nimages = "birds/test"\n'
@@ -230,12 +230,6 @@ def test_changed_labels_and_images_make_another_data_set(tmp_path: Path) -> None
     hashes = {each.manifest.content_hash for each in (first, image, label)}
     assert len(hashes) == 3
     assert limited(image, 1).manifest.content_hash != limited(first, 1).manifest.content_hash
-
-
-def test_two_data_sets_of_one_name(tmp_path: Path) -> None:
-    places = [write_birds(tmp_path / part / "birds") for part in "ab"]
-    with pytest.raises(UserError, match="two data sets are named 'birds'"):
-        describe_all(places)
 
 
 def test_words_that_are_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

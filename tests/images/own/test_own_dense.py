@@ -22,8 +22,7 @@ from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.dense import label_counts, unusable_labels
 from unseen.images.own.description import describe
 from unseen.images.own.open_own import open_own
-from unseen.studies.tasks.dense_opened import asked_dense
-from unseen.studies.tasks.dense_work import label_flaws
+from unseen.studies.inputs.map_labels import label_flaws
 
 COCO: dict[str, Any] = {
     "images": [{"id": 7, "file_name": "a.jpg"}, {"id": 9, "file_name": "b.jpg"}],
@@ -33,7 +32,7 @@ COCO: dict[str, Any] = {
 
 
 def opened(place: Path) -> OpenDataset:
-    return open_own(describe(place), dense=True)
+    return open_own(describe(place))
 
 
 def coco_folder(root: Path, record: object = COCO) -> Path:
@@ -279,21 +278,10 @@ def test_depths_and_damaged_maps(tmp_path: Path) -> None:
     ]  # those are not of 16 bits
 
 
-def test_the_task_decides_the_command(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="its task is classification"):
-        open_own(describe(write_toml(tmp_path, 'name = "x"\n[all]\nimages = "i"\n')), dense=True)
-
-
 def test_opened_in_python(tmp_path: Path) -> None:
-    data = unseen.open_dataset(mask_folder(tmp_path / "yard"), dense=True)
+    data = unseen.open_dataset(mask_folder(tmp_path / "yard"))
     assert (data.dataset.name, data.dataset.kind) == ("yard", "classes")
-    assert asked_dense([data, "scenes-seen"]) == ["scenes-seen", data]
-    with pytest.raises(UserError, match="two data sets are named 'yard'"):
-        asked_dense([data, tmp_path / "yard"])
-    with pytest.raises(UserError, match="use dense=True"):
-        unseen.tasks("demo:supervised", datasets=data, out=tmp_path / "run")
-    with pytest.raises(UserError, match="not classification; use dense=True"):
-        unseen.open_dataset(tmp_path / "yard")
-    with pytest.raises(UserError, match="leave out dense=True"):
-        unseen.open_dataset(write_toml(tmp_path, 'name = "x"\n[all]\nimages = "i"\n'), dense=True)
-    assert len(unseen.open_dataset("scenes-seen", dense=True).manifest) == 130
+    assert len(unseen.open_dataset("scenes-seen").manifest) == 130
+    assert unseen.open_dataset("scenes-seen-boxes").dataset.kind == "boxes"
+    with pytest.raises(UserError, match="did you mean scenes-seen"):
+        unseen.open_dataset("scenes-see")

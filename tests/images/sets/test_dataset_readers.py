@@ -190,7 +190,7 @@ def test_digits_as_scikit_learn_reads_them() -> None:
 
 
 def test_drawings_are_those_of_the_demo() -> None:
-    from unseen.demo.drawings import drawings
+    from unseen.images.drawing_levels import drawings
     from unseen.images.drawings import concepts
 
     ours = open_dataset(get_dataset("drawings"), None)

@@ -24,7 +24,7 @@ from unseen.images.sets import nyuv2
 
 def opened(name: str, root: Path) -> OpenDataset:
     """A small copy, which has other counts than the whole data set."""
-    return open_dataset(replace(get_dataset(name, dense=True), counts={}), root)
+    return open_dataset(replace(get_dataset(name), counts={}), root)
 
 
 def test_voc_boxes_are_edges_and_parts_are_not_objects(tmp_path: Path) -> None:
@@ -40,15 +40,15 @@ def test_voc_boxes_are_edges_and_parts_are_not_objects(tmp_path: Path) -> None:
 def test_the_counts_of_a_whole_copy_are_expected(tmp_path: Path) -> None:
     voc_tree(tmp_path)
     with pytest.raises(UserError, match="16,551"):
-        open_dataset(get_dataset("voc-detection", dense=True), tmp_path)
-    assert len(open_dataset(get_dataset("voc-detection", dense=True), tmp_path, partial=True).manifest) == 5
+        open_dataset(get_dataset("voc-detection"), tmp_path)
+    assert len(open_dataset(get_dataset("voc-detection"), tmp_path, partial=True).manifest) == 5
 
 
 def test_voc_2007_alone_is_an_incomplete_copy(tmp_path: Path) -> None:
     shutil.rmtree(voc_tree(tmp_path) / "VOCdevkit/VOC2012")
     with pytest.raises(UserError, match=r"2 training images where 16,551 are expected; .*VOCtrainval_11-May-2012"):
-        open_dataset(get_dataset("voc-detection", dense=True), tmp_path)
-    found = open_dataset(get_dataset("voc-detection", dense=True), tmp_path, partial=True)
+        open_dataset(get_dataset("voc-detection"), tmp_path)
+    found = open_dataset(get_dataset("voc-detection"), tmp_path, partial=True)
     assert [*found.manifest.splits] == ["train", "train", "test"]
     assert len(found.labels(2)) == 2
 
@@ -258,4 +258,4 @@ def test_a_truncated_nyuv2_is_a_users_error(tmp_path: Path) -> None:
 def test_names_are_distinct_and_a_wrong_one_is_explained() -> None:
     assert len(dense_sets()) >= 5
     with pytest.raises(UserError, match="did you mean"):
-        get_dataset("ade20", dense=True)
+        get_dataset("ade20")

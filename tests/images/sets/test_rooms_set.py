@@ -62,7 +62,7 @@ def write_record(base: Path, split: str, content: dict[str, Any]) -> None:
 
 
 def opened(kind: str, root: Path) -> OpenDataset:
-    return open_dataset(get_dataset(f"rooms-{kind}", dense=True), root)
+    return open_dataset(get_dataset(f"rooms-{kind}"), root)
 
 
 def test_all_kinds_have_the_same_images(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_boxes_of_missing_images_are_left_out_where_that_is_wanted(tmp_path: Pat
     (rooms_tree(tmp_path) / "rooms/images/train/0000.png").unlink()
     with pytest.raises(UserError, match=r"images/train/0000\.png"):
         opened("boxes", tmp_path)
-    found = open_dataset(get_dataset("rooms-boxes", dense=True), tmp_path, partial=True)
+    found = open_dataset(get_dataset("rooms-boxes"), tmp_path, partial=True)
     assert [len(found.labels(number)) for number in range(2)] == [0, 1]
     assert "train/0001.png" in found.place(0)
 

@@ -31,10 +31,10 @@ def test_boxes_are_tight_around_the_masks_of_their_class(seen: bool) -> None:
 
 
 def test_they_open_like_any_data_set() -> None:
-    found = open_dataset(get_dataset("scenes-unseen-boxes", dense=True), None)
+    found = open_dataset(get_dataset("scenes-unseen-boxes"), None)
     objects = found.labels(found.numbers("test")[0])
     assert isinstance(objects, Objects)
     assert 1 <= len(objects) <= 6
-    masks = open_dataset(get_dataset("scenes-unseen", dense=True), None)
+    masks = open_dataset(get_dataset("scenes-unseen"), None)
     assert masks.classes[0] == "ground"
     assert survey_labels(found).digest != survey_labels(masks).digest

@@ -1,4 +1,4 @@
-"""A probe of patches is one file: the task study finds it by its name, runs it and shows it on the page."""
+"""A probe of patches is one file: studies find it by its name, run it and show it on the page."""
 
 import json
 import subprocess
@@ -30,7 +30,6 @@ class PatchCommonest(PatchProbe):
     name: ClassVar[str] = "patch-commonest"
     title: ClassVar[str] = "the commonest code of the training patches, everywhere"
     label: ClassVar[str] = "Commonest on patches"
-    commands: ClassVar[tuple[str, ...]] = ("unseen tasks --dense",)
     protocol: CommonestProtocol = CommonestProtocol()
 
     def predictor(self, task, seed):
@@ -74,10 +73,10 @@ def test_by_the_command(tmp_path: Path) -> None:
         return said.stdout
 
     [row] = [row for row in json.loads(unseen("ls", "probes", "--json")) if row["probe"] == "patch-commonest"]
-    assert row["command"] == "unseen tasks --dense"
-    words = ["--datasets", "scenes-seen", "--backbone", "demo:untrained", "--size", 28, "--workers", 1]
+    assert (row["input"], row["labels"]) == ("patches", "map, normals, depth")
+    words = ["--datasets", "scenes-seen", "--backbone", "demo:untrained", "--set", "backbone.size=28", "--workers", 1]
     probes = ["--probes", "patch-commonest,patch-context"]
-    unseen("tasks", "--dense", *words, "--patches", 4, *probes, "--out", out)
+    unseen("run", "dense", *words, "--set", "patches=4", *probes, "--out", out)
     run = read_run(out)
     found = {(score.probe, score.metric): score.value for score in run.scores}
     assert {probe for probe, _ in found} == {"patch-commonest", "patch-context"}

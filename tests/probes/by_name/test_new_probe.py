@@ -74,22 +74,22 @@ def test_in_python_and_on_the_command_line(majority: None, features: Path, unsee
     assert {score.probe: score.value for score in result.scores} == {"majority-most": MOST, "majority-least": LEAST}
     assert package.probes.Majority.name == "majority"
     files = (features / "train.npz", features / "test.npz")
-    said = unseen("probe", *files, "--probe", "majority", "--shots", "all", "--out", tmp_path / "out", "--json")
+    said = unseen("probe", *files, "--probes", "majority", "--shots", "all", "--out", tmp_path / "out", "--json")
     scores = {score["probe"]: score["value"] for score in json.loads(said.out)["scores"]}
     assert scores == {"majority-most": MOST, "majority-least": LEAST}
     [row] = [row for row in json.loads(unseen("ls", "probes", "--json").out) if row["probe"] == "majority"]
-    assert row["command"] == "unseen probe --probe majority, unseen concepts --extended majority"
+    assert (row["input"], row["labels"], row["metrics"]) == ("vectors", "class", "top1")
 
 
-def test_in_a_concept_study(majority: None, features: Path, unseen: Command, tmp_path: Path) -> None:
+def test_in_a_study_of_levels(majority: None, features: Path, unseen: Command, tmp_path: Path) -> None:
     """With others that no study had before, by the command, and again from Python, which has nothing left to do."""
     rows = [f"1,{rank},{wnid},{name},0.5,n02123045,12" for rank, (wnid, name) in enumerate(LEVELS[1].items())]
     levels, out = tmp_path / "levels.csv", tmp_path / "run"
     levels.write_text("\n".join(["level,rank,wnid,name,similarity,nearest,images", *rows, ""]))
+    probes = ["majority", "knn", "ridge", "linear"]
     words = (
-        "concepts", "--features", features.parent, "--backbone", "mine", "--levels", levels, "--domains", "l1",
-        "--shots", "all", "--seeds", 2, "--workers", 1, "--protocol", "cog-v2-short",
-        "--extended", "majority,knn,ridge,linear", "--out", out,
+        "run", "cog-v2", "--features", features.parent, "--backbone", "mine", "--set", f"levels={levels}",
+        "--datasets", "l1", "--shots", "2,all", "--seeds", 2, "--workers", 1, "--probes", ",".join(probes), "--out", out,
     )  # fmt: skip
     answer = unseen(*words)
     assert answer.code == 0, answer.err
@@ -100,24 +100,14 @@ def test_in_a_concept_study(majority: None, features: Path, unseen: Command, tmp
     assert found["majority-least", None, 0] == LEAST
     assert {(shots, seed) for _, shots, seed in found} == {(2, 0), (2, 1), (None, 0)}
     expected = package.probe(*arrays(features), probe="ridge").scores[0]
-    assert [(s.value, s.protocol) for s in scores if s.probe == "ridge"] == [(expected.value, "cog-v2-short")]
+    whole = [score for score in scores if score.shots is None]
+    assert [s.value for s in whole if s.probe == "ridge"] == [expected.value]
     neighbours = {s.metric: s.value for s in package.probe(*arrays(features), probe="knn").scores}
-    assert {s.metric: s.value for s in scores if s.probe == "knn-20"} == neighbours
+    assert {s.metric: s.value for s in whole if s.probe == "knn-20"} == neighbours
     linear = [s for s in package.probe(*arrays(features), probe="linear", seeds=2).scores if s.metric == "top1"]
-    mine = [s for s in scores if s.probe == "linear" and s.metric == "top1"]
+    mine = [s for s in whole if s.probe == "linear" and s.metric == "top1"]
     assert [(s.seed, s.value, s.protocol) for s in mine] == [(s.seed, s.value, "ericsson-2021") for s in linear]
     before = {path.name: path.stat().st_mtime_ns for path in (out / RESULTS).iterdir()}
-    probes = ["majority", "ridge", "knn", "linear"]
-    package.concepts(
-        "mine",
-        features=features.parent,
-        levels=levels,
-        domains=["l1"],
-        shots="all",
-        seeds=2,
-        protocol="cog-v2-short",
-        extended=probes,
-        out=out,
-        progress=False,
-    )
+    study = package.study("cog-v2", levels=levels, datasets=["l1"], shots=[2, "all"], seeds=2, probes=probes)
+    package.run(study, "mine", features=features.parent, out=out, progress=False)
     assert {path.name: path.stat().st_mtime_ns for path in (out / RESULTS).iterdir()} == before

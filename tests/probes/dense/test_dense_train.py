@@ -49,7 +49,7 @@ def squares(tmp_path_factory: pytest.TempPathFactory) -> OpenDataset:
             Image.fromarray(pixels).save(root / f"images/{split}/{number}.png")
             Image.fromarray(mask).save(root / f"masks/{split}/{number}.png")
     (root / "classes.txt").write_text("ground\nsquare\n")
-    return open_own(describe(root), dense=True)
+    return open_own(describe(root))
 
 
 def trained(
@@ -232,7 +232,7 @@ def test_labels_stay_on_their_objects_when_images_are_scaled_and_mirrored(square
         bright = (batch.mean(dim=1) > 0.5).long()
         differ = (bright != codes) & (codes >= 0)
         assert differ.float().mean() < 0.03  # the outlines of squares, which are blurred by scaling
-    scenes = open_dataset(get_dataset("scenes-seen-boxes", dense=True), None)
+    scenes = open_dataset(get_dataset("scenes-seen-boxes"), None)
     images = TrainingImages(scenes, scenes.numbers("train"), plain, replace(DETECTION_FROZEN, steps=6))
     for pictures, targets in box_batches(images, lambda objects: {"boxes": torch.from_numpy(objects.boxes)}, 0):
         for picture, target in zip(pictures, targets, strict=True):

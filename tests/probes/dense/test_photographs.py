@@ -6,16 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
+from studies import run_of, study_of
 from unseen.backbones.load import load_backbone
 from unseen.images.open_dataset import OpenDataset
 from unseen.images.own.description import describe
 from unseen.images.own.open_own import open_own
-from unseen.probes.dense.protocols import DETECTION_FINETUNED, SEGMENTATION, DenseProtocol, shortened
-from unseen.studies.study import run_study
-from unseen.studies.tasks.dense_training import DenseTrainingRequest
+from unseen.probes.by_name.detector_finetuned import DetectorFinetuned
+from unseen.probes.by_name.upernet import UPerNet
 
 pytestmark = pytest.mark.gpu
 PHOTOGRAPHS = ("voc", "arc2017")
@@ -56,23 +55,24 @@ def photographs(folder: Path) -> dict[str, OpenDataset]:
     for kind, root in (("boxes", coco), ("classes", masks)):
         described = describe(root)
         table = replace(described.table, allow_duplicates=True)
-        found[kind] = open_own(replace(described, table=table), dense=True)
+        found[kind] = open_own(replace(described, table=table))
     return found
 
 
-def by_heart(protocol: DenseProtocol) -> DenseProtocol:
-    if protocol.head == "faster-rcnn":
-        return replace(shortened(protocol, 600), flip=False, sides=(480,), tested=(480,), rate=0.005)
-    return replace(shortened(protocol, 300), flip=False, sides=(375,), tested=(375,), batch=2)
+PAPERS = {
+    DetectorFinetuned: replace(DetectorFinetuned.paper, flip=False, sides=(480,), tested=(480,), rate=0.005),
+    UPerNet: replace(UPerNet.paper, flip=False, sides=(375,), tested=(375,), batch=2),
+}
+"""Without mirrored images, and in their own size."""
 
 
-@pytest.mark.parametrize(("kind", "metric"), [("boxes", "ap50"), ("classes", "miou")])
-def test_learned_by_heart(kind: str, metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "unseen.studies.tasks.dense_training.BY_KIND", {"boxes": (DETECTION_FINETUNED,), "classes": (SEGMENTATION,)}
-    )
-    data = photographs(tmp_path)[kind]
+@pytest.mark.parametrize(("kind", "steps", "metric"), [(DetectorFinetuned, 600, "ap50"), (UPerNet, 300, "miou")])
+def test_learned_by_heart(
+    kind: type[DetectorFinetuned | UPerNet], steps: int, metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kind, "paper", PAPERS[kind])
+    data = photographs(tmp_path)["boxes" if kind is DetectorFinetuned else "classes"]
     net = load_backbone("registry:efficientnet_lite0", size=224)
-    run = run_study(DenseTrainingRequest([data], [net], torch.device("cuda"), by_heart), tmp_path / "run")
-    scores = {score.metric: score.value for score in run.scores}
+    study = study_of("detection", probes=[kind.name], **{kind.name: {"steps": steps}})
+    scores = {score.metric: score.value for score in run_of(study, tmp_path / "run", [net], datasets=[data]).scores}
     assert scores[metric] > 0.9, scores

@@ -34,7 +34,7 @@ FEW = replace(QUICK, batch=50)
 @pytest.fixture(scope="module")
 def scene_task(tmp_path_factory: pytest.TempPathFactory) -> PatchTask:
     """24 training and 8 test scenes."""
-    whole = open_dataset(get_dataset("scenes-seen", dense=True), None)
+    whole = open_dataset(get_dataset("scenes-seen"), None)
     splits = [
         split if number < 24 or 100 <= number < 108 else "unused" for number, split in enumerate(whole.manifest.splits)
     ]
@@ -116,7 +116,7 @@ class Scaled:
         images = np.broadcast_to(np.zeros((), np.uint8), (5, 7 * self.side, 7 * self.side))
         source = array_images(images, ["image"] * 5, ids)
         manifest = Manifest(source.entries, ["train"] * 4 + ["test"])
-        dataset = replace(get_dataset("scenes-seen", dense=True), classes=3, names=("a", "b", "c"))
+        dataset = replace(get_dataset("scenes-seen"), classes=3, names=("a", "b", "c"))
         parts = [
             PatchFeatures(self.X[rows], ids[rows], (7, 7), (), "", Path("made")) for rows in (slice(0, 4), slice(4, 5))
         ]
@@ -174,5 +174,5 @@ def test_features_of_whole_images_are_refused(tmp_path: Path, scene_task: PatchT
     net = load_backbone("demo:supervised", size=112)
     opened = scene_task.opened
     [place] = extract(opened.source, opened.manifest, "test", [net], tmp_path, Settings(workers=0))
-    with pytest.raises(UserError, match="patches=True"):
+    with pytest.raises(UserError, match="patches='all'"):
         read_patches(place)

@@ -14,14 +14,14 @@ import pytest
 import scipy.special
 import scipy.stats
 
+from unseen.analyses.axes.together import Axes, Measure, Standing, put_together
 from unseen.report.axes.page import axes_page
+from unseen.report.axes.page_data import AxesPage, SharedModel
 from unseen.report.axes.sections import values
 from unseen.report.axes.sections.correlations import correlation_matrix
 from unseen.report.axes.words import findings, rank_text, strong_and_weak
 from unseen.report.core.export import export_page
 from unseen.report.core.render import write_page
-from unseen.studies.axes.page_data import AxesPage, SharedModel
-from unseen.studies.axes.together import Axes, Measure, Standing, put_together
 
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script><b>bold</b>'
 NAMES = ("one", "two", "three", "four", HOSTILE)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from section_runs import Key, run
 
+from unseen.analyses.paired import MOST_PAIRS, Comparison, PairComparison, pair_tests
 from unseen.metrics.comparisons import paired_difference
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.findings import findings
 from unseen.report.concepts.sections import comparison, scores
 from unseen.runs.data import ConceptHits, RunData
-from unseen.studies.concepts.comparison import MOST_PAIRS, Comparison, PairComparison, pair_tests
 
 SEEDS = (0, 1)
 

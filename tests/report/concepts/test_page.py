@@ -269,7 +269,7 @@ def test_templates_are_short_files() -> None:
 
 
 def test_one_seed_has_no_deviation_anywhere(tmp_path: Path) -> None:
-    from unseen.cli.running import write_scores
+    from unseen.cli.summaries import write_scores
 
     means = {"alpha": [0.8, 0.7], "beta": [0.7, 0.72]}
     data = run_data(means, scores=scores(means, shots=(1, None), seeds=1))

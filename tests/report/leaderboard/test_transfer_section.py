@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from unseen.analyses.leaderboard import leaderboard_with_runs
 from unseen.errors import UserError
 from unseen.exchange.contributions import Contribution
 from unseen.exchange.export import run_records
@@ -15,7 +16,6 @@ from unseen.report.leaderboard.transfer import has_transfer, transfer_section
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.score import Score
 from unseen.runs.setup import ProtocolUsed
-from unseen.studies.concepts.leaderboard import leaderboard_with_runs
 
 
 def contribution(name: str, values: dict[str, float], **changes: Any) -> Contribution:
@@ -29,9 +29,9 @@ def contribution(name: str, values: dict[str, float], **changes: Any) -> Contrib
         Score("tasks", "ericsson-2021", name, each, "linear", None, 0, DATASETS[each].metric, value)
         for each, value in values.items()
     ]
-    domains = [Domain(each, DATASETS[each].title) for each in values]
+    domains = [Domain(each, DATASETS[each].title, axis="tasks") for each in values]
     used = [ProtocolUsed.of("many-shot", ERICSSON_2021)]
-    data = RunData("", scores, domains, [Backbone(name, "")], name, scored=scored, study="tasks", protocols=used)
+    data = RunData("", scores, domains, [Backbone(name, "")], name, scored=scored, protocols=used)
     return Contribution(name, ("x.json",), tuple(run_records(data)))
 
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from unseen.analyses.robustness.fitted_model import FittedModel
 from unseen.report.shifts.findings import findings
 from unseen.report.shifts.page_data import OodPanel, ShiftPage
-from unseen.studies.shifts.fitted_model import FittedModel
 
 
 def model(name: str, rho: float) -> FittedModel:

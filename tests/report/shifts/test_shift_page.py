@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from unseen.analyses.robustness.fitted_model import FittedModel
 from unseen.report.shifts.files import shown_models
 from unseen.report.shifts.page import write_shift_page
 from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
-from unseen.studies.shifts.fitted_model import FittedModel
 
 HOSTILE = '<img src=x onerror=alert(1)></script><b>"bold"'
 

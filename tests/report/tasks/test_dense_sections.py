@@ -11,25 +11,25 @@ import pytest
 from axis_folders import write_task_run
 from PIL import Image
 
+from unseen.analyses.axes.measures import task_measures
 from unseen.errors import UserError
 from unseen.images.registry import get_dataset
 from unseen.papers.comparability import ScoredData
 from unseen.probes.job import Fit, fits_kept
 from unseen.probes.patches.scoring import picture_name
+from unseen.report.axes.sources import Run, own_task_scores
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section
 from unseen.report.core.render import page_html
 from unseen.report.tasks.dense_tables import dense_tables
 from unseen.report.tasks.page import findings, task_page
+from unseen.report.tasks.page_data import PICTURES, TaskPage
+from unseen.report.tasks.results import page_of_results
 from unseen.report.tasks.sections import dense
 from unseen.report.tasks.tables import score_rows
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.record import read_results, read_run
 from unseen.runs.results import Result
-from unseen.studies.axes.measures import task_measures
-from unseen.studies.axes.sources import Run, own_task_scores
-from unseen.studies.tasks.page_data import PICTURES, TaskPage
-from unseen.studies.tasks.results import page_of_results
 
 TRAINED = {
     "detector-frozen": ("voc-detection", "boxes", "detection-frozen", "last-stage"),
@@ -48,7 +48,7 @@ def trained(probe: str, backbone: str = "mine", *, short: str = "") -> Result:
     """A training by the paper's protocol, or by a short form of it."""
     domain, kind, name, trains = TRAINED[probe]
     protocol = {"name": f"ericsson-2021-{name}{short}", "backbone": trains}
-    count = get_dataset(domain, dense=True).classes
+    count = get_dataset(domain).classes
     by_class = [place / 1000 for place in range(count)]
     return _result(f"{probe}-{backbone}{short}", probe, backbone, domain, kind, protocol, by_class=by_class)
 
@@ -77,7 +77,7 @@ def made(*results: Result, missing: int = 0, folder: Path = Path()) -> TaskPage:
     names = list(dict.fromkeys(str(result.job["dataset"]) for result in results))
     scored = []
     for name in {trained[0] for trained in TRAINED.values()} & {*names}:
-        facts = get_dataset(name, dense=True)
+        facts = get_dataset(name)
         images = {"train": facts.counts["train"] - missing, "test": facts.counts["test"]}
         scored.append(ScoredData("mine", name, "", facts.classes, images, "given"))
     data = RunData("Tasks", (), [Domain(n, n) for n in names], [Backbone("mine", "yours")], "mine", scored=scored)
@@ -156,8 +156,8 @@ def test_dense_tasks_stand_beside_classification(tmp_path: Path) -> None:
 
 def test_dense_scores_are_on_the_axis_of_tasks(tmp_path: Path) -> None:
     results = [trained("upernet", short="-short"), probed("own", "classes", [0.5])]
-    domains = [Domain("ade20k", "ADE20K"), Domain("own", "own")]
-    data = RunData("t", (), domains, [Backbone("mine", "yours")], "mine", study="tasks")
+    domains = [Domain("ade20k", "ADE20K", axis="tasks"), Domain("own", "own", axis="tasks")]
+    data = RunData("t", (), domains, [Backbone("mine", "yours")], "mine")
     measures, _ = task_measures(own_task_scores([Run(tmp_path, data, results)]))
     assert {measure.name for measure in measures} == {"upernet-miou other", "patch-linear-miou"}
     assert all(measure.values["mine"] == pytest.approx(np.log(0.404 / 0.596)) for measure in measures)

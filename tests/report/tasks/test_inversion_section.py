@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unseen.analyses.tasks.averages import CorrelationTable, averages, correlations
 from unseen.papers.transfer import IMAGENET, imagenet_score, imagenet_top1, published_task_scores
+from unseen.probes.single_images import Measured
 from unseen.report.core.model import Section
 from unseen.report.core.render import page_html
+from unseen.report.tasks.image_data import ImageResult
 from unseen.report.tasks.image_parts import PANEL
 from unseen.report.tasks.page import task_page
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.sections.inversion import build
-from unseen.studies.tasks.analysis import averages, correlations
-from unseen.studies.tasks.by_image.analysis import Measured
-from unseen.studies.tasks.by_image.kept import keep
-from unseen.studies.tasks.by_image.page import ImageResult
-from unseen.studies.tasks.page_data import CorrelationTable, TaskPage
+from unseen.studies.kept_images import keep
 
 VALUES = {"a": [0.4, 0.6], "b": [0.7, 0.5]}
 COLOURS = {"colour-red": [100.0, 300.0], "colour-green": [1.0, 3.0], "colour-blue": [5.0, 5.0]}

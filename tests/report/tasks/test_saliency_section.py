@@ -8,17 +8,17 @@ import pytest
 from PIL import Image
 
 from unseen.papers.transfer import imagenet_score, imagenet_top1, published_task_scores
+from unseen.probes.single_images import Measured
 from unseen.report.core.model import Section
 from unseen.report.core.render import page_html
 from unseen.report.core.static import static_bytes
 from unseen.report.tasks import image_parts
+from unseen.report.tasks.image_data import ImageResult
 from unseen.report.tasks.image_parts import image_tables
 from unseen.report.tasks.page import task_page
+from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.sections.saliency import build, overlay
-from unseen.studies.tasks.by_image.analysis import Measured
-from unseen.studies.tasks.by_image.kept import keep
-from unseen.studies.tasks.by_image.page import ImageResult
-from unseen.studies.tasks.page_data import TaskPage
+from unseen.studies.kept_images import keep
 
 VALUES = {"a": [0.4, 0.5, 0.3], "b": [0.45, 0.55, 0.5]}
 

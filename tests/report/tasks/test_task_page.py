@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 from task_scores import task_score
 
+from unseen.analyses.tasks.averages import CorrelationTable, averages, correlations, ranks
+from unseen.analyses.tasks.data import TaskDataset
 from unseen.papers import published
 from unseen.papers.transfer import imagenet_top1, published_task_scores
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section, Table
 from unseen.report.tasks import page as page_module
 from unseen.report.tasks.page import findings, shown_part, task_page, write_task_page
+from unseen.report.tasks.page_data import Bins, Fit, TaskPage
 from unseen.report.tasks.tables import score_rows, score_tables, text_of
-from unseen.studies.tasks.analysis import averages, correlations, ranks
-from unseen.studies.tasks.page_data import Bins, CorrelationTable, Fit, TaskDataset, TaskPage
 
 EVIL = "</script><b>evil</b>"
 PRINTED = [*published_task_scores(), *imagenet_top1()]

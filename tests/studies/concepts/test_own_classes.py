@@ -1,22 +1,23 @@
-"""Features of the user's own classes with the file that describes these classes, from Python and from a command."""
+"""Features of the user's own classes with the file that describes these classes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import unseen
+from studies import plan_of, run_of, study_of
 from unseen.errors import UserError
-from unseen.runs.record import read_record
+from unseen.runs.data import RunData
 from unseen.runs.setup import LevelsUsed, ProtocolUsed, Setup, SplitsUsed, differences
-from unseen.studies.concepts.chosen import choose_levels
+from unseen.studies.concepts.levels import choose_levels
+from unseen.studies.plan import plan_of_run
+from unseen.studies.study import Study
 
 CLASSES = ("giraffe", "zebra", "hippopotamus", "kangaroo", "pizza", "sandwich", "saxophone", "violin")
 FILE = 'seen = ["giraffe", "zebra"]\n[domains]\nfood = ["pizza", "sandwich"]\nmusic = ["saxophone", "violin"]\n'
-QUICK: dict[str, Any] = {"protocol": "cog-v2-short", "shots": "all", "seeds": 1, "progress": False}
 
 
 def write(folder: Path, classes: Sequence[str] = CLASSES, *, labels: Sequence[str] | None = None) -> Path:
@@ -39,16 +40,22 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def values(run: Any) -> pd.Series:
-    return run.summary().query("metric == 'top1'").set_index("domain")["mean"]
+def quick_study(levels: Path, **keys: Any) -> Study:
+    """All samples and one seed."""
+    quick = {"shots": ["all"], "seeds": 1, "logistic": {"protocol": "cog-v2-short"}}
+    return study_of("cog-v2", levels=str(levels), **quick, **keys)
+
+
+def values(run: RunData) -> dict[str, float]:
+    return {score.domain: score.value for score in run.scores if score.metric == "top1"}
 
 
 def test_features_are_found_by_the_names_of_their_classes(place: Path) -> None:
-    run = unseen.concepts(features=place / "all", levels=place / "mine.toml", out=place / "run", **QUICK)
-    assert [domain.name for domain in run.data.domains] == ["seen", "food", "music"]
-    assert list(run.data.domains[1].concepts) == ["pizza", "sandwich"]
+    run = run_of(quick_study(place / "mine.toml"), place / "run", features=place / "all")
+    assert [domain.name for domain in run.domains] == ["seen", "food", "music"]
+    assert list(run.domains[1].concepts) == ["pizza", "sandwich"]
     # The rows of the classes of each domain, and no others.
-    scored = {each.domain: (each.classes, dict(each.images)) for each in run.data.scored}
+    scored = {each.domain: (each.classes, dict(each.images)) for each in run.scored}
     assert scored == dict.fromkeys(("seen", "food", "music"), (2, {"train": 24, "test": 10}))
     with np.load(place / "all/test.npz") as file:
         X, y = file["X"], file["y"]
@@ -61,15 +68,10 @@ def test_features_are_found_by_the_names_of_their_classes(place: Path) -> None:
     assert values(run)["food"] == direct.summary().query("metric == 'top1'")["mean"].item()
 
 
-def test_a_folder_for_each_domain_is_taken_as_it_is(place: Path, unseen: Callable[..., Any]) -> None:
-    out = place / "run"
-    answer = unseen(
-        "concepts", "--features", place / "grouped", "--levels", place / "mine.toml", "--protocol", "cog-v2-short",
-        "--shots", "all", "--seeds", 1, "--workers", 1, "--out", out,
-    )  # fmt: skip
-    assert answer.code == 0, answer.err
-    assert not (out / "features").exists()
-    assert {each.name for each in read_record(out)[0].domains} == {"seen", "food", "music"}
+def test_a_folder_for_each_domain_is_taken_as_it_is(place: Path) -> None:
+    run = run_of(quick_study(place / "mine.toml"), place / "run", features=place / "grouped")
+    assert not (place / "run/features").exists()
+    assert {each.name for each in run.domains} == {"seen", "food", "music"}
 
 
 def test_levels_are_built_from_the_classes_of_the_features(place: Path) -> None:
@@ -79,10 +81,8 @@ def test_levels_are_built_from_the_classes_of_the_features(place: Path) -> None:
     assert {*chosen.domains["l1"]} == {"hippopotamus", "kangaroo"}
     assert sum(map(len, chosen.domains.values())) == 6
     assert "test has no effect" in told[0]
-    plan = unseen.concepts(
-        features=place / "all", levels=place / "levels.toml", out=place / "never", dry_run=True, **QUICK
-    )
-    assert [part["training images"] for part in plan.parts] == [24] * 4
+    plan = plan_of(quick_study(place / "levels.toml"), place / "never", features=place / "all")
+    assert [part["train"] for part in plan.parts] == [24] * 4
     assert not (place / "never").exists()
 
 
@@ -97,38 +97,35 @@ def test_levels_are_built_from_the_classes_of_the_features(place: Path) -> None:
 def test_what_is_missing_is_named(
     place: Path, classes: Sequence[str], labels: Sequence[str] | None, message: str
 ) -> None:
+    study = quick_study(place / "mine.toml")
     write(place / "other", classes, labels=labels)
     with pytest.raises(UserError, match=message):
-        unseen.concepts(features=place / "other", levels=place / "mine.toml", out=place / "run", **QUICK)
-    assert not (place / "run").exists() or not any((place / "run").iterdir())
+        run_of(study, place / "run", features=place / "other")
     (place / "empty").mkdir()
     with pytest.raises(UserError, match="no features in it"):
-        unseen.concepts(features=place / "empty", levels=place / "mine.toml", out=place / "run", **QUICK)
-    with pytest.raises(UserError, match=r"images=.*features="):
-        unseen.concepts("demo:untrained", levels=place / "mine.toml", out=place / "run", device="cpu", **QUICK)
+        run_of(study, place / "run", features=place / "empty")
+    with pytest.raises(UserError, match="mine.toml: .*images"):
+        run_of(study, place / "run", ["demo:untrained"])
+    assert not (place / "run").exists() or not any((place / "run").iterdir())
 
 
 def test_a_plan_knows_what_was_done(place: Path) -> None:
-    common: dict[str, Any] = {"features": place / "all", "levels": place / "mine.toml", "out": place / "run", **QUICK}
-    assert unseen.concepts(dry_run=True, **common).jobs_left == 3
-    run = unseen.concepts(**common)
-    plan = unseen.concepts(dry_run=True, **common)
-    assert (plan.jobs, plan.jobs_left, run.plan().jobs_left) == (3, 0, 0)
+    study = quick_study(place / "mine.toml")
+    assert plan_of(study, place / "run", features=place / "all").jobs_left == 3
+    run_of(study, place / "run", features=place / "all")
+    plan = plan_of(study, place / "run", features=place / "all")
+    assert (plan.jobs, plan.jobs_left, plan_of_run(place / "run").jobs_left) == (3, 0, 0)
 
 
 @pytest.mark.parametrize("folder", ["all", "grouped/food"])
-def test_validation_features_are_joined_or_refused(place: Path, folder: str) -> None:
+def test_validation_features_are_joined(place: Path, folder: str) -> None:
     with np.load(place / folder / "train.npz") as file:
         np.savez(place / folder / "val.npz", X=file["X"][::4] + 0.01, y=file["y"][::4])
-    common: dict[str, Any] = {"levels": place / "mine.toml", "out": place / "run", **QUICK}
-    features = place / folder.partition("/")[0]
-    if folder == "all":
-        run = unseen.concepts(features=features, **common)
-    else:
-        with pytest.raises(UserError, match=r"food.*regroup=True"):
-            unseen.concepts(features=features, **common)
-        run = unseen.concepts(features=features, regroup=True, **common)
-    rows = {each.domain: each.images["train"] for each in run.data.scored}
+    run = run_of(quick_study(place / "mine.toml"), place / "run", features=place / folder.partition("/")[0])
+    rows = {
+        each.domain: sum(each.images[split] for split in ("train", "val") if split in each.images)
+        for each in run.scored
+    }
     assert rows["food"] == 30
     assert rows["music"] == (30 if folder == "all" else 24)
 
@@ -138,37 +135,33 @@ def test_a_domain_of_one_class_is_refused_by_name(place: Path, folder: str) -> N
     (place / "one.toml").write_text('seen = ["giraffe", "zebra"]\n[domains]\nfood = ["pizza"]\n')
     write(place / "grouped/food", ["pizza"])
     with pytest.raises(UserError, match="food"):
-        unseen.concepts(features=place / folder, levels=place / "one.toml", out=place / "run", **QUICK)
+        run_of(quick_study(place / "one.toml"), place / "run", features=place / folder)
     assert not (place / "run").exists() or not any((place / "run").iterdir())
 
 
 def test_features_of_other_classes_are_not_taken_for_a_domain(place: Path) -> None:
     write(place / "grouped/food", CLASSES[2:4])
-    with pytest.raises(UserError, match="hippopotamus is not a concept of food"):
-        unseen.concepts(features=place / "grouped", levels=place / "mine.toml", out=place / "run", **QUICK)
+    with pytest.raises(UserError, match="hippopotamus is not a concept of food|food.*hippopotamus"):
+        run_of(quick_study(place / "mine.toml"), place / "run", features=place / "grouped")
 
 
 def test_a_second_backbone_is_added_with_the_levels_of_the_run(place: Path) -> None:
     lines = ["level,rank,wnid,name", *(f"1,{n},{name},{name}" for n, name in enumerate(CLASSES[4:6]))]
     (place / "named-by-me.csv").write_text("\n".join(lines))
-    common: dict[str, Any] = {"domains": ["l1"], "out": place / "run", **QUICK}
     write(place / "first/l1", CLASSES[4:6])
     write(place / "second/l1", CLASSES[4:6], labels=CLASSES[4:6])
-    unseen.concepts("one", features=place / "first", levels=place / "named-by-me.csv", **common)
-    run = unseen.concepts("two", features=place / "second", levels=place / "run/levels.csv", **common)
-    assert [each.name for each in run.data.backbones] == ["one", "two"]
-    assert run.data.levels is not None
-    assert run.data.levels.name == "named-by-me"
+    study = quick_study(place / "named-by-me.csv", datasets=["l1"])
+    run_of(study, place / "run", ["one"], features=place / "first")
+    again = study.replace(levels=str(place / "run/levels.csv"))
+    run = run_of(again, place / "run", ["two"], features=place / "second")
+    assert [each.name for each in run.backbones] == ["one", "two"]
+    assert run.levels is not None
+    assert run.levels.name == "named-by-me"
     (place / "other.csv").write_text("\n".join([*lines[:-1], "1,1,violin,violin"]))
     write(place / "third/l1", ["pizza", "violin"])
+    other = study.replace(levels=str(place / "other.csv"))
     with pytest.raises(UserError, match="differs in the levels .named-by-me.*other"):
-        unseen.concepts("three", features=place / "third", levels=place / "other.csv", **common)
-
-
-def test_a_file_with_published_levels_is_that_set(tmp_path: Path) -> None:
-    unseen.levels("cog-v2").write(tmp_path / "renamed.csv")
-    chosen = choose_levels(tmp_path / "renamed.csv")
-    assert (chosen.levels.name, len(chosen.seen or ())) == ("cog-v2", 1000)
+        run_of(other, place / "run", ["three"], features=place / "third")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Features of other levels, out of those that are there: the rows of an extraction of those levels themselves."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +16,12 @@ from unseen.features.store import write_store
 from unseen.images.domains import level_domains
 from unseen.images.open_source import open_images
 from unseen.images.splits import SplitRule
-from unseen.studies.concepts.features import extract_domains
-from unseen.studies.concepts.regroup import regroup, regrouped_pairs
+from unseen.runs.extraction import Pass, extract_passes
+from unseen.runs.means import ALONE
+from unseen.studies.concepts.regroup import grouped
+from unseen.studies.stored_features import Place
 
+Levels = Mapping[str, Collection[str]]
 OTHER = {"random1": ("n02121808", "n04285008"), "random2": ("n02121808", "n02125081", "n03930630")}
 
 
@@ -35,10 +38,21 @@ def extract(tiny: TinyImageNet) -> Callable[..., Path]:
         rule = SplitRule(TEST, 4, most)
         domains, _ = level_domains(open_images(tiny.imagenet_21k), levels, "tiny", rule=rule)
         backbone = load_backbone(tiny.backbone)
-        list(extract_domains(domains, [backbone], folder, Settings(workers=0), lambda *_: lambda _: None))
+        passes = [
+            Pass(*domain.part(split), split, folder / domain.name, lambda: lambda _: None)
+            for domain in domains
+            for split in ("train", "test")
+        ]
+        list(extract_passes(ALONE, passes, [backbone], Settings(workers=0)))
         return folder
 
     return run
+
+
+def regroup(folder: Path, backbone: str, levels: Levels, out: Path, most: int | None = None) -> dict[str, list[Place]]:
+    """The training and test features of each domain, written where they are missing."""
+    made = {each.domain: each.written() for each in grouped(folder, backbone, levels, out, most=most)}
+    return {domain: [places["train"], places["test"]] for domain, places in made.items()}
 
 
 def rows(place: Path) -> dict[tuple[str, str], tuple[float, ...]]:
@@ -165,7 +179,7 @@ def test_regrouped_features_are_no_sources(tiny: TinyImageNet, extract: Callable
     with pytest.raises(UserError, match="no features of"):
         regroup(tmp_path / "out", tiny.backbone, wanted, tmp_path / "again")
     before = sorted(base.rglob("*"))
-    with pytest.raises(UserError, match="must be regrouped into another folder"):
+    with pytest.raises(UserError, match="regrouped into another folder"):
         regroup(base, tiny.backbone, wanted, tmp_path / "out" / ".." / "base")
     assert sorted(base.rglob("*")) == before
 
@@ -221,11 +235,8 @@ def test_validation_features_are_for_training(backbone: str, most: int | None, t
                 for split, each in ((0, 5), (1, 2))
                 for n in range(each)
             }
-    [expected] = {
-        pair.rows["train"]
-        for pair in regrouped_pairs(tmp_path / "mine", backbone or "yours", {"l3": "abcd"}, tmp_path / "x", most=most)
-    }
-    assert expected == 4 * (most or 7)
+    [planned] = grouped(tmp_path / "mine", backbone or "yours", {"l3": "abcd"}, tmp_path / "x", most=most)
+    assert planned.counts == ([most or 7] * 4, [3] * 4)
 
 
 def test_unsplit_features_are_refused(tmp_path: Path) -> None:
@@ -249,7 +260,7 @@ def test_features_of_two_places_are_not_mixed(classes: str, tmp_path: Path) -> N
     with pytest.raises(UserError, match=r"known"):
         regroup(tmp_path / "mine", "yours", levels, tmp_path / "out")
     with pytest.raises(UserError, match=r"known"):
-        regrouped_pairs(tmp_path / "mine", "yours", levels, tmp_path / "out")
+        list(grouped(tmp_path / "mine", "yours", levels, tmp_path / "out"))
     # Features that are not used do not matter.
     assert regroup(tmp_path / "mine", "yours", {"l1": ("e", "f")}, tmp_path / "out")
 
@@ -284,15 +295,14 @@ def test_a_domain_of_one_class_is_refused(tmp_path: Path) -> None:
     for split in ("train", "test"):
         features_of(tmp_path / "mine", split, "abc", 3)
     with pytest.raises(UserError, match="l2"):
-        regrouped_pairs(tmp_path / "mine", "yours", {"l1": ("a", "b"), "l2": ("c",)}, tmp_path / "out")
+        list(grouped(tmp_path / "mine", "yours", {"l1": ("a", "b"), "l2": ("c",)}, tmp_path / "out"))
 
 
-def test_features_that_exist_are_planned_by_their_content(tmp_path: Path) -> None:
+def test_features_that_exist_are_known_before_others_are_written(tmp_path: Path) -> None:
     for split in ("train", "test"):
         features_of(tmp_path / "mine", split, "abcd", 3)
     levels = {"l1": ("a", "b"), "l2": ("c", "d")}
     regroup(tmp_path / "mine", "yours", {"l1": levels["l1"]}, tmp_path / "out")
-    first, second = regrouped_pairs(tmp_path / "mine", "yours", levels, tmp_path / "out")
-    assert set(first.hashes) == {"train", "test"}
-    assert first.extracted
-    assert not second.hashes
+    first, second = grouped(tmp_path / "mine", "yours", levels, tmp_path / "out")
+    assert set(first.places or ()) == {"train", "test"}
+    assert second.places is None

@@ -6,17 +6,19 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from shift_places import SETTINGS
+from shift_places import HERE, shift_study
 from tiny_training import HUES, hues, tiny_clip
 
+from studies import run_of
 from unseen.backbones.wise_ft import write_interpolations
 from unseen.errors import UserError
 from unseen.images.own.one_split import open_test_set
-from unseen.studies.shifts.finetune import RATES, STEPS, FinetuneRequest, finetune_zero_shot
+from unseen.probes.image_cell import Stepping
+from unseen.studies.shifts.finetune import FinetuneRequest, finetune_zero_shot
+from unseen.studies.shifts.keys import RATES, STEPS
 from unseen.studies.shifts.plans import ModelPlan, load_model, read_plans
-from unseen.studies.shifts.request import ShiftRequest
 from unseen.studies.shifts.training_sets import open_training_set
-from unseen.studies.study import Silent, Stepping, run_study
+from unseen.studies.watch import Silent
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,7 @@ def test_it_learns_resumes_and_is_interpolated(request_: FinetuneRequest, tmp_pa
     write_interpolations(whole / "zero-shot.safetensors", whole / file, [0.5], tmp_path / "wise")
     plans = [*read_plans(table), replace(plan, model="wise", checkpoint=tmp_path / "wise/alpha-0.5.safetensors")]
     sets = [open_test_set(Path(request_.data.source.source.root))]  # type: ignore[attr-defined]
-    run = run_study(ShiftRequest(plans, sets, SETTINGS), tmp_path / "run")
+    run = run_of(shift_study(plans), tmp_path / "run", datasets=sets, means=HERE)
     accuracy = {score.backbone: score.value for score in run.scores}
     assert accuracy["tiny fine-tuned 0.003"] > max(0.8, accuracy["tiny zero-shot"])
     assert "wise" in accuracy

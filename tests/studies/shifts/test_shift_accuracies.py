@@ -8,16 +8,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shift_places import CATS, PLAN, SETTINGS, StopAt, StoppedError, Telling, evaluate, make_sets, opened, seeded, table
+from shift_places import (
+    CATS,
+    PLAN,
+    StopAt,
+    StoppedError,
+    Telling,
+    evaluate,
+    make_sets,
+    opened,
+    seeded,
+    shift_study,
+    table,
+)
 
-from unseen.errors import UserError
+from studies import plan_of
+from unseen.errors import JobsError, UserError
 from unseen.files import write_table
-from unseen.runs.means import Means
+from unseen.runs.record import read_run
 from unseen.studies.shifts.accuracies import ABOUT
 from unseen.studies.shifts.plans import ModelPlan
 from unseen.studies.shifts.predictions import read_predictions, write_predictions
-from unseen.studies.shifts.request import ShiftRequest
-from unseen.studies.study import run_study
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +42,7 @@ def test_two_calls_fill_one_table(root: Path, tmp_path: Path) -> None:
     sets, out = opened(root, "val", "imagenet-r"), tmp_path / "out"
     first = evaluate([one, two], sets[:1], out)
     watch = Telling()
-    second = evaluate([three, replace(two, group="again")], sets, out, scopes=["own", "imagenet-r"], watch=watch)
+    second = evaluate([three, replace(two, group="again")], sets, out, classes=["own", "imagenet-r"], watch=watch)
     rows = table(out)
     assert [(row["model"], row["group"]) for row in rows] == [("net-1", ""), ("net-2", "again"), ("net-3", "")]
     for row, scored in zip(rows, (first[0], second[1], second[0]), strict=True):
@@ -45,7 +56,9 @@ def test_two_calls_fill_one_table(root: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert not [sentence for sentence in watch.told if "replaces a row" in sentence]  # the same accuracy as before
     # Another model under an old name, on fewer test sets: its old accuracies and predictions are not kept beside.
-    evaluate([replace(one, model="net-3")], sets[:1], out, watch=watch)
+    with pytest.raises(UserError, match="replace"):
+        evaluate([replace(one, model="net-3")], sets[:1], out)
+    evaluate([replace(one, model="net-3")], sets[:1], out, watch=watch, replacing=True)
     assert (table(out)[2]["imagenet-r"], table(out)[2]["val"]) == ("", rows[0]["val"])
     assert set(read_predictions(out / "predictions/imagenet-r.npz")) == {"labels", "net-2"}
     assert "net-3: replaces a row of that name, which had other accuracies on" in watch.told[-1]
@@ -75,33 +88,37 @@ def test_a_test_set_that_is_added_blanks_no_other(root: Path, tmp_path: Path) ->
 def test_a_column_of_other_classes_or_images_is_refused(root: Path, tmp_path: Path) -> None:
     """The classes that val shares with two sets can be as many and not the same."""
     val, first, other = opened(root, "val", "imagenet-r", "imagenet-a")
-    evaluate([PLAN], [val, first], tmp_path, scopes=["shared"])
+    evaluate([PLAN], [val, first], tmp_path, classes=["shared"])
     before = {path: path.read_bytes() for path in tmp_path.glob("*.csv")}
     with pytest.raises(UserError, match="'val-on-shared-classes' was val on 3 classes, and now is val on 3 others"):
-        evaluate([PLAN], [val, other], tmp_path, scopes=["shared"])
+        evaluate([PLAN], [val, other], tmp_path, classes=["shared"])
     facts = (tmp_path / "columns.csv").read_text()
     (tmp_path / "columns.csv").write_text(facts.replace(",12,", ",13,"))
     with pytest.raises(UserError, match="had 13 images, and now has 12; choose another folder"):
-        evaluate([PLAN], [val, first], tmp_path, scopes=["shared"])
+        evaluate([PLAN], [val, first], tmp_path, classes=["shared"])
     (tmp_path / "columns.csv").write_text(facts)
     assert {path: path.read_bytes() for path in tmp_path.glob("*.csv")} == before
     (tmp_path / "columns.csv").unlink()
     with pytest.raises(UserError, match=r"columns.csv beside it does not describe the column 'val-on-shared-classes'"):
-        evaluate([PLAN], [val, first], tmp_path, scopes=["shared"])
+        evaluate([PLAN], [val, first], tmp_path, classes=["shared"])
 
 
 def test_a_model_that_cannot_be_loaded_does_not_lose_the_others(root: Path, tmp_path: Path) -> None:
     good = seeded(tmp_path, 1, 2)
     (tmp_path / "bad.pth").write_bytes(b"no checkpoint")
     bad = ModelPlan("bad", "timm:test_vit", checkpoint=tmp_path / "bad.pth")
-    out, request = tmp_path / "out", ShiftRequest([good[0], bad, good[1]], opened(root, "imagenet-r"), SETTINGS)
-    run_study(request, out)
+    out, sets, models = tmp_path / "out", opened(root, "imagenet-r"), [good[0], bad, good[1]]
+    plan = plan_of(shift_study(models), out, datasets=sets)
+    assert [notice.domain for notice in plan.notices] == ["bad"]
+    with pytest.raises(JobsError, match=r"bad: .*bad.pth") as error:  # exit code 1
+        evaluate(models, sets, out)
+    assert error.value.done == 2
     assert [row["model"] for row in table(out)] == ["net-1", "net-2"]
-    assert [notice.domain for notice in request.plan(out, Means()).notices] == ["bad"]
-    with pytest.raises(UserError, match="1 of 3 models could not be loaded .bad: .*bad.pth"):
-        request.refuse_passed_over(out)
+    assert "bad.pth" in read_run(out).notice
+    with pytest.raises(JobsError, match="results are kept, and the same command"):  # though nothing else is to do
+        evaluate(models, sets, out)
     with pytest.raises(UserError, match="no model is scored; bad: .*bad.pth"):
-        evaluate([bad], opened(root, "imagenet-r"), tmp_path / "none")
+        evaluate([bad], sets, tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
@@ -114,13 +131,13 @@ def test_models_done_are_written_when_a_later_one_stops_the_run(root: Path, tmp_
 
 def test_predictions_lead_to_agreement(root: Path, tmp_path: Path) -> None:
     """Of each column: the share of right predictions is the accuracy, and agreements are those of a loop."""
-    from unseen.studies.shifts.agreement import study_agreement
+    from unseen.analyses.robustness.agreement import study_agreement
 
     sets, out = opened(root, "val", "imagenet-r", "cifar-10.2"), tmp_path / "out"
     cifar = ModelPlan("cifar", "timm:test_vit", classes="cifar-10", weights="random")
     names = ("file", "a/b", "c")
     plans = [replace(plan, model=name) for plan, name in zip(seeded(tmp_path, 1, 2, 3), names, strict=True)]
-    rows = evaluate([*plans, cifar], sets, out, scopes=["own", "imagenet-r"])
+    rows = evaluate([*plans, cifar], sets, out, classes=["own", "imagenet-r"])
     for row in rows:
         for column, accuracy in row.accuracy.items():
             made = read_predictions(out / f"predictions/{column}.npz")
@@ -160,7 +177,7 @@ def test_images_left_out_are_counted(root: Path, tmp_path: Path) -> None:
     watch = Telling()
     rows = evaluate(
         seeded(tmp_path, 1, 2), opened(tmp_path / "sets", "imagenet-r"), tmp_path / "out",
-        replace(SETTINGS, on_error="report"), watch=watch,
+        on_error="skip", watch=watch,
     )  # fmt: skip
     assert [row.images for row in rows] == [{"imagenet-r": 13}] * 2
     said = [sentence for sentence in watch.told if "damaged" in sentence]

@@ -16,7 +16,6 @@ from shift_places import CATS, DOGS, PLAN, SYNSETS, Telling, evaluate, make_sets
 from unseen.errors import UserError
 from unseen.images.formats.named_folders import CIFAR_10, imagenet_classes
 from unseen.metrics.class_subset import subset_guesses
-from unseen.ontology.class_mapping import imagenet_to_cifar10
 from unseen.studies.shifts.columns import table_columns
 from unseen.studies.shifts.plans import ModelPlan, load_model, read_plans
 
@@ -28,7 +27,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_accuracies_are_those_of_the_model_itself(root: Path, tmp_path: Path) -> None:
     """Decoded, normalised and scored by timm and a loop, with none of our code between."""
-    (row,) = evaluate([PLAN], opened(root, "val", "imagenet-r"), tmp_path, scopes=["own", "imagenet-r"])
+    (row,) = evaluate([PLAN], opened(root, "val", "imagenet-r"), tmp_path, classes=["own", "imagenet-r"])
     torch.manual_seed(0)
     network = timm.create_model("test_vit", num_classes=1000).eval()
     config = timm.data.resolve_model_data_config(network)
@@ -57,7 +56,7 @@ def test_logits_are_computed_once(root: Path, tmp_path: Path) -> None:
     manifests = sorted(tmp_path.glob("logits/*/manifest.json"))
     before = [file.stat().st_mtime_ns for file in manifests]
     watch = Telling()
-    evaluate([PLAN], sets, tmp_path, scopes=["shared"], watch=watch)
+    evaluate([PLAN], sets, tmp_path, classes=["shared"], watch=watch)
     assert [file.stat().st_mtime_ns for file in manifests] == before
     assert watch.extracted == []
     assert len(manifests) == 2
@@ -65,17 +64,16 @@ def test_logits_are_computed_once(root: Path, tmp_path: Path) -> None:
 
 def test_objectnet_counts_either_clock(root: Path, tmp_path: Path) -> None:
     sets = opened(root, "val", "objectnet")
-    (row,) = evaluate([PLAN], sets, tmp_path, scopes=["own", "objectnet"])
+    (row,) = evaluate([PLAN], sets, tmp_path, classes=["own", "objectnet"])
     assert row.accuracy["objectnet"] == 1.0  # one class kept, whose two columns are both right
     assert row.images["val-on-objectnet-classes"] == 8  # analog and digital clocks
 
 
 def test_models_of_both_worlds_under_a_mapping(root: Path, tmp_path: Path) -> None:
     """A mapping changes no column that is called like a test set, and says what it leaves out of the others."""
-    mapping = imagenet_to_cifar10().of
     plans = [PLAN, ModelPlan("cifar", "timm:test_vit", classes="cifar-10", weights="random")]
     sets, watch = opened(root, "val", "cifar-10.2"), Telling()
-    rows = evaluate(plans, sets, tmp_path, scopes=["own", "shared", "cifar-10.2"], mapping=mapping, watch=watch)
+    rows = evaluate(plans, sets, tmp_path, classes=["own", "shared", "cifar-10.2"], mapping="cifar-10", watch=watch)
     for row in rows:
         assert row.images["val-on-mapped-classes"] == 16  # cats and dogs; clocks are nothing of CIFAR's
         assert row.images["cifar-10.2-on-mapped-classes"] == 18  # no deer: no class of ImageNet is one
@@ -98,7 +96,7 @@ def test_a_model_without_the_outputs_costs_no_pass(root: Path, tmp_path: Path) -
     assert set(row.accuracy) == {"cifar-10.2"}
     assert len(list(tmp_path.glob("logits/*/manifest.json"))) == 1
     assert "skips val" in watch.told[-1]
-    with pytest.raises(UserError, match="no model has outputs for all classes of a column.*outputs="):
+    with pytest.raises(UserError, match="no model has outputs for all classes of a column.*backbone.outputs"):
         evaluate([cifar], opened(root, "val"), tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
@@ -106,7 +104,7 @@ def test_a_model_without_the_outputs_costs_no_pass(root: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weights": "rnd"}, "second: weights must be pretrained or random, not 'rnd'"),
+        ({"weights": "rnd"}, r'\[backbone.second\]: weights must be "pretrained" or "random", not "rnd"; did you mean'),
         (
             {"head": "lineer"},
             "second: head 'lineer' is not one of own, zero-shot, linear, and not a file; did you mean",
@@ -130,8 +128,8 @@ def test_all_plans_are_checked_before_the_first_model(
 
 def test_end_to_end_into_a_fit(root: Path, tmp_path: Path) -> None:
     """Several untrained networks, told apart by checkpoints, and effective robustness of the table they give."""
+    from unseen.analyses.robustness.table import read_accuracies
     from unseen.api.shifts import effective_robustness
-    from unseen.studies.shifts.table import read_accuracies
 
     lines = ["model,backbone,group,checkpoint"]
     for seed in range(5):
@@ -149,7 +147,7 @@ def test_end_to_end_into_a_fit(root: Path, tmp_path: Path) -> None:
         ood,
         group="group",
         sizes={"val": 24, ood: 24},
-        resamples=50,
+        settings={"resamples": 50},
     )
     assert study.table.unit == "fraction"
     assert [score.model for score in study.fits[0].scores] == [f"net-{seed}" for seed in range(5)]
@@ -192,6 +190,14 @@ def test_plans_from_a_file(tmp_path: Path) -> None:
     own, zero = read_plans(tmp_path / "m.csv")
     assert (own.head, own.classes, own.weights) == ("own", "imagenet-1k", "pretrained")
     assert (zero.head, zero.classes) == ("zero-shot", str(tmp_path / "names.csv"))
+
+
+def test_empty_cells_of_a_file_are_as_for_all_models(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("model,backbone,head,weights\na,timm:x,own,pretrained\nb,timm:y,,\n")
+    usual = ModelPlan("", "", group="g", head="zero-shot", weights="random", size=32)
+    one, two = read_plans(tmp_path / "m.csv", common=usual)
+    assert (one.head, one.weights, one.group, one.size) == ("own", "pretrained", "g", 32)
+    assert two == replace(usual, model="b", backbone="timm:y")
 
 
 def test_code_in_a_file_of_models_is_run_when_that_is_allowed(tmp_path: Path) -> None:

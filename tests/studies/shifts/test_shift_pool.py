@@ -7,23 +7,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from shift_places import SETTINGS
+from shift_places import HERE, shift_study
 from tiny_training import HUES, NETWORK, SIZE, captions, hues, tiny_clip
 
+from studies import run_of
 from unseen.errors import UserError
 from unseen.images.own.one_split import open_test_set
 from unseen.images.own.own_data import OwnData
 from unseen.probes.finetuning.protocol import AdamWProtocol, FinetuneProtocol
+from unseen.probes.image_cell import Stepping
 from unseen.runs.means import Means
 from unseen.runs.results import read_all
 from unseen.studies.shifts.plans import read_plans
 from unseen.studies.shifts.pool import PoolRequest, train_pool
 from unseen.studies.shifts.pool_networks import clip_network, clip_texts, contrastive
 from unseen.studies.shifts.recipes import SHARES, choose_recipe, protocol_of
-from unseen.studies.shifts.request import ShiftRequest
 from unseen.studies.shifts.training import skipped_sentence
 from unseen.studies.shifts.training_sets import class_names_of, open_training_set, refuse_tested
-from unseen.studies.study import Silent, Stepping, run_study
+from unseen.studies.watch import Silent
 
 NAMES = {name: name for name in HUES}
 
@@ -88,8 +89,8 @@ def test_a_pool_is_trained_resumed_and_evaluated(data: Path, tmp_path: Path) -> 
     # Its models go the usual way.
     plans = read_plans(table)
     assert [plan.group for plan in plans] == ["bright"] * 2 + ["dark"] * 2
-    request = ShiftRequest(plans[:2], [open_test_set(data / "test")], SETTINGS)
-    scores = run_study(request, tmp_path / "run").scores
+    test = [open_test_set(data / "test")]
+    scores = run_of(shift_study(plans[:2]), tmp_path / "run", datasets=test, means=HERE).scores
     assert len({score.backbone for score in scores}) == 2
 
 
@@ -120,7 +121,8 @@ def test_clip_models_learn_captions_and_classify(data: Path, tmp_path: Path) -> 
     next((tmp_path / "pool/networks").glob("tiny-1-1-*/*.safetensors")).unlink()  # its folder stays
     assert [job.made.setup.share for job in request.left(tmp_path / "pool")] == [1.0]
     train_pool(request, tmp_path / "pool", every=8)
-    run = run_study(ShiftRequest(plans[:1], [open_test_set(data / "dark")], SETTINGS), tmp_path / "run")
+    dark = [open_test_set(data / "dark")]
+    run = run_of(shift_study(plans[:1]), tmp_path / "run", datasets=dark, means=HERE)
     assert run.scores[0].value > 0.6  # of three colours, which it has seen
 
 

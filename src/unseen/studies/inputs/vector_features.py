@@ -70,7 +70,7 @@ class FileFeatures:
     @cached_property
     def features(self) -> ProbedFeatures:
         places = {split: Place(path) for split, path in self.places.items()}
-        found = described(self.backbone, self.data, places, (), tell=self.tell)
+        found = described(self.backbone, self.data, places, (), tell=self.tell, verify=True)
         return replace(found, draw="unknown")
 
     def planned(self, out: Path, means: Means) -> PlannedFeatures:
@@ -94,6 +94,7 @@ def described(
     seen: str | None = None,
     draw: Draw = "unknown",
     tell: Tell | None = None,
+    verify: bool = False,
 ) -> ProbedFeatures:
     """The features of a backbone on a data set, as they are planned with; features that do not fit are refused.
 
@@ -101,11 +102,12 @@ def described(
         concepts: ids of the classes of a domain, if known.
         seen: name of the domain of seen concepts, whose images are all of ImageNet-1K's.
         draw: who chose the images of a level, if its features do not record it.
+        verify: as in `read_for_planning`.
     """
     paths = {split: place.path for split, place in places.items()}
     if not (data.is_domain or data.is_file):
         return features_of_task(backbone, data.dataset, paths)
-    found = features_of_domain(backbone, data.name, paths, concepts, tell)
+    found = features_of_domain(backbone, data.name, paths, concepts, tell, verify=verify)
     if data.is_file or data.name in {SEEN, seen}:
         return found
     sources = [Place(path, _about(path)).about.get("source") for path in paths.values()]
