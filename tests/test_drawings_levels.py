@@ -98,7 +98,8 @@ def invoked(*words: str) -> Result:
 
 def extracted(own: str, out: str, domain: str) -> Path:
     """The features of a domain by that backbone, in a folder of their own."""
-    answer = invoked("extract", domain, "--set", f"levels={IMAGENET}", "--backbone", f"own={own}", "--out", out)
+    keys = ("--set", f"levels={IMAGENET}", "--set", "preprocessing=own")
+    answer = invoked("extract", "--datasets", domain, *keys, "--backbone", f"own={own}", "--out", out)
     assert answer.exit_code == 0, answer.output
     return Path(out, domain)
 

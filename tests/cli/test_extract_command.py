@@ -170,7 +170,7 @@ def test_a_core_each_decodes_unless_said_otherwise(
     for given in ([], ["--workers", 0], ["--workers", 5]):
         assert unseen(*without, *given).code == 0
     assert used == [3, 0, 5]
-    assert "--workers must be at least 1, not -1" in unseen(*without, "--workers", -1).err
+    assert "--workers must be at least 0, not -1" in unseen(*without, "--workers", -1).err
 
 
 def test_precisions(unseen: Unseen, backbone: str, tmp_path: Path) -> None:
