@@ -139,8 +139,9 @@ def test_concepts_of_ones_own_taxonomy_are_given_by_id_or_name(unseen: Unseen, t
     (tmp_path / "tree.csv").write_text("\n".join(["child,parent,name", *edges, "f,life,finches", "h,life,", "m,life,"]))
     (tmp_path / "seen.txt").write_text("f 0\n")
     (tmp_path / "counts.csv").write_text("wnid,images\n" + "".join(f"{k} {i},9\n" for k in "fhm" for i in range(6)))
-    build = ("levels", "build", "--set", f"taxonomy={tmp_path / 'tree.csv'}", "--seen", tmp_path / "seen.txt", "--levels", 1,
-             "--size", 5, "--counts", tmp_path / "counts.csv")  # fmt: skip
+    build = ("levels", "build", "--set", f"taxonomy={tmp_path / 'tree.csv'}", "--seen", tmp_path / "seen.txt",
+    "--levels",
+             1, "--size", 5, "--counts", tmp_path / "counts.csv")  # fmt: skip
     assert "f1 (f 1) is in level 1" in unseen(*build, "--explain", "f 1").out
     assert (
         "f1 is out: it lies under finches" in unseen(*build, "--explain", "f1", "--set", "exclude-subtrees=finches").out

@@ -45,7 +45,8 @@ def test_the_extended_probes_come_to_the_page(tmp_path: Path, unseen: Unseen) ->
     write_levels(tmp_path / "levels.csv")
     write_features(tmp_path / "features")
     words = (
-        "--features", tmp_path / "features", "--backbone", "mine", "--set", f"levels={tmp_path / 'levels.csv'}", "--datasets",
+        "--features", tmp_path / "features", "--backbone", "mine", "--set", f"levels={tmp_path / 'levels.csv'}",
+        "--datasets",
         "l1,l2", "--shots", "all", "--seeds", 1, "--workers", 1, "--set", "logistic.protocol=cog-v2-short",
     )  # fmt: skip
     run = tmp_path / "run"
@@ -82,8 +83,10 @@ def test_shots_that_one_domain_lacks_are_skipped_there(tmp_path: Path, unseen: U
     write_levels(tmp_path / "levels.csv")
     write_features(tmp_path / "features", {1: 4, 2: 8})
     words = (
-        "run", "cog-v2", "--features", tmp_path / "features", "--backbone", "mine", "--set", f"levels={tmp_path / 'levels.csv'}",
-        "--datasets", "l1,l2", "--seeds", 1, "--workers", 1, "--set", "logistic.protocol=cog-v2-short", "--out", tmp_path / "run",
+        "run", "cog-v2", "--features", tmp_path / "features", "--backbone", "mine", "--set",
+        f"levels={tmp_path / 'levels.csv'}",
+        "--datasets", "l1,l2", "--seeds", 1, "--workers", 1, "--set", "logistic.protocol=cog-v2-short", "--out",
+        tmp_path / "run",
     )  # fmt: skip
     refused = unseen(*words, "--shots", "9,10")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
@@ -103,8 +106,10 @@ def test_episodes_that_a_domain_is_too_small_for_are_known_at_once(tmp_path: Pat
     write_levels(tmp_path / "levels.csv")
     write_features(tmp_path / "features")
     words = (
-        "run", "cog-v2", "--features", tmp_path / "features", "--backbone", "mine", "--set", f"levels={tmp_path / 'levels.csv'}",
-        "--datasets", "l1", "--shots", "all", "--seeds", 1, "--workers", 1, "--set", "logistic.protocol=cog-v2-short", "--probes",
+        "run", "cog-v2", "--features", tmp_path / "features", "--backbone", "mine", "--set",
+        f"levels={tmp_path / 'levels.csv'}",
+        "--datasets", "l1", "--shots", "all", "--seeds", 1, "--workers", 1, "--set", "logistic.protocol=cog-v2-short",
+        "--probes",
         "logistic,centroids", "--out", tmp_path / "run",
     )  # fmt: skip
     planned = unseen(*words, "--dry-run")
@@ -122,8 +127,10 @@ def test_an_export_states_the_settings_of_additional_probes(tmp_path: Path, unse
     write_levels(tmp_path / "levels.csv")
     write_features(tmp_path / "features")
     words = (
-        "--features", tmp_path / "features", "--backbone", "mine", "--set", f"levels={tmp_path / 'levels.csv'}", "--datasets",
-        "l1", "--shots", "all", "--seeds", 1, "--workers", 1, "--set", "logistic.protocol=cog-v2-short", "--probes", "logistic,linear,knn",
+        "--features", tmp_path / "features", "--backbone", "mine", "--set", f"levels={tmp_path / 'levels.csv'}",
+        "--datasets",
+        "l1", "--shots", "all", "--seeds", 1, "--workers", 1, "--set", "logistic.protocol=cog-v2-short", "--probes",
+        "logistic,linear,knn",
     )  # fmt: skip
     assert unseen("run", "cog-v2", *words, "--out", tmp_path / "run").code == 0
     assert unseen("export", tmp_path / "run", "--out", tmp_path / "r.json").code == 0

@@ -20,7 +20,8 @@ def test_a_plan_is_a_table_with_its_totals(capsys: pytest.CaptureFixture[str]) -
         {"domain": "l3", "trainings left": 41},
     ]
     plan = Plan(
-        "Concepts", parts, 12, 8, extraction=30, probing=4, disk=2_000_000, free=5_000_000_000, memory=1_000_000, notices=[told("Mind the gap.")],
+        "Concepts", parts, 12, 8, extraction=30, probing=4, disk=2_000_000, free=5_000_000_000, memory=1_000_000,
+        notices=[told("Mind the gap.")],
     )  # fmt: skip
     CommandWatch(Means(3)).planned(plan)
     said = capsys.readouterr()

@@ -87,7 +87,8 @@ def test_a_study_of_ones_own_fits() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "seed = 5", "seeds = 0", "seeds = 1000", 'seeds = "many"', "shots = [0]", 'levels = 5', 'missing-classes = "go"',
+        "seed = 5", "seeds = 0", "seeds = 1000", 'seeds = "many"', "shots = [0]", 'levels = 5',
+        'missing-classes = "go"',
         'knn.k = "five"', "knn.neighbours = 5", 'knn.weights = "none"', "backbone.sizes = 3", 'backbone.size = "small"',
         "backbone.mine.size = 0", 'backbone.normalize = "own"',
     ],

@@ -76,8 +76,8 @@ def test_its_tables_and_figures_are_exported(unseen: Run, table: Path) -> None:
 def test_id_sets_for_one_ood_set(unseen: Run, table: Path) -> None:
     """Named by `--id-for`, with `--id` for the others."""
     replaced(table, "val,web", "val,web=2")
-    answer = unseen("shifts", "fit", table, "--id", "val", "--ood", "sketch", "--id-for", "art=web=2", "--set", "min-id=1",
-                    "--out", table.parent / "out")  # fmt: skip
+    answer = unseen("shifts", "fit", table, "--id", "val", "--ood", "sketch", "--id-for", "art=web=2", "--set",
+                    "min-id=1", "--out", table.parent / "out")  # fmt: skip
     assert answer.code == 0, answer.err
     record = json.loads((table.parent / "out/fit.json").read_text())
     assert {ood: fit["id"] for ood, fit in record["ood"].items()} == {"sketch": ["val"], "art": ["web=2"]}

@@ -89,7 +89,8 @@ def test_in_a_study_of_levels(majority: None, features: Path, unseen: Command, t
     probes = ["majority", "knn", "ridge", "linear"]
     words = (
         "run", "cog-v2", "--features", features.parent, "--backbone", "mine", "--set", f"levels={levels}",
-        "--datasets", "l1", "--shots", "2,all", "--seeds", 2, "--workers", 1, "--probes", ",".join(probes), "--out", out,
+        "--datasets", "l1", "--shots", "2,all", "--seeds", 2, "--workers", 1, "--probes", ",".join(probes), "--out",
+        out,
     )  # fmt: skip
     answer = unseen(*words)
     assert answer.code == 0, answer.err
