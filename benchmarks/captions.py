@@ -22,9 +22,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unseen.images.captions.files import Columns
-from unseen.images.captions.labelling import label_captions
-from unseen.images.captions.matcher import CaptionMatcher, name_forms, read_names
+from unseen.data.captions.files import Columns
+from unseen.data.captions.labelling import label_captions
+from unseen.data.captions.matcher import CaptionMatcher, name_forms, read_names
 from unseen.ontology.wordnet import wordnet
 
 CHUNK = 50_000

@@ -30,7 +30,7 @@ from typing import Any
 
 CODE = """
 from torch import nn
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def pixels():
     return nn.Sequential(nn.AvgPool2d((4, 2)), nn.Flatten()), Transform(size=8, resize=8)

@@ -26,12 +26,12 @@ import torch
 from numpy.typing import NDArray
 
 from machine import describe, timed
+from unseen.data.core.dataset import Dataset
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.core.source import Entry
 from unseen.features.patches import PatchFeatures
 from unseen.features.store import Shards
-from unseen.images.dataset import Dataset
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.source import Entry
 from unseen.probes.by_name.patch_context import PatchContext
 from unseen.probes.by_name.patch_linear import PatchLinear
 from unseen.probes.patches.patch_probe import PatchProbe

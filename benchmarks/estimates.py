@@ -23,13 +23,13 @@ from torch import nn
 
 from machine import describe
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.manifest import whole
+from unseen.data.core.source import ImageSource
 from unseen.device import default_device, on_gpu
 from unseen.features.extract import extract
 from unseen.features.settings import Settings
 from unseen.features.speed import extraction_seconds, seconds_per_image
-from unseen.images.manifest import whole
-from unseen.images.source import ImageSource
-from unseen.images.transform import Transform
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.train import finetune, with_head
 from unseen.runs.means import Means

@@ -40,15 +40,15 @@ from machine import describe, timed
 from made_images import DISTINCT, Source, photograph, write_images
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.load import load_backbone
+from unseen.data.core.decoding.decode import decode
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.folder import folder_images
+from unseen.data.core.manifest import whole
 from unseen.features.extract import extract
 from unseen.features.forward import features, products
 from unseen.features.progress import Progress
 from unseen.features.settings import Precision, Settings
 from unseen.features.store import read_store
-from unseen.images.decode import decode
-from unseen.images.folder import folder_images
-from unseen.images.manifest import whole
-from unseen.images.transform import Transform
 
 BATCH = 128
 

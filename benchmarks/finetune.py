@@ -28,10 +28,10 @@ from machine import describe, synchronise
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.cli.running import processes
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset, open_dataset
+from unseen.data.registry import DATASETS
 from unseen.device import default_device
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset, open_dataset
-from unseen.images.registry import DATASETS
 from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.finetuning.images import TaskImages, load_task_images
 from unseen.probes.finetuning.train import with_head

@@ -20,7 +20,7 @@ from torch.nn import functional
 from machine import describe, timed
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.load import load_backbone
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 from unseen.probes.inversion.invert import Inverted, Precision, invert
 from unseen.probes.inversion.protocol import DEEP_IMAGE_PRIOR, InversionProtocol
 

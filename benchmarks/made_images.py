@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from unseen.images.folder import FileImages, folder_images
-from unseen.images.tars.imagenet_tars import imagenet_tars
-from unseen.images.tars.tar_images import TarImages
+from unseen.data.core.folder import FileImages, folder_images
+from unseen.data.core.tars.imagenet_tars import imagenet_tars
+from unseen.data.core.tars.tar_images import TarImages
 
 Source = FileImages | TarImages
 DISTINCT = 64

@@ -19,12 +19,12 @@ import torch
 
 from machine import describe
 from made_images import photograph
+from unseen.data.core.decoding.decode import decode
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.manifest import whole
+from unseen.data.core.source import Entry
 from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.features.plan import plan
-from unseen.images.decode import decode
-from unseen.images.manifest import whole
-from unseen.images.source import Entry
-from unseen.images.transform import Transform
 
 CLASSES = 1000
 BATCH = 128

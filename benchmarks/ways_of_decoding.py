@@ -29,12 +29,12 @@ from torch import Tensor
 from machine import describe
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
+from unseen.data.core.decoding.decode import decode
+from unseen.data.core.decoding.jpeg_header import jpeg_header
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.source import Entry
 from unseen.features.batches import Decoder, Piece, geometry
 from unseen.features.forward import features, products
-from unseen.images.decode import decode
-from unseen.images.jpeg_header import jpeg_header
-from unseen.images.source import Entry
-from unseen.images.transform import Transform
 from unseen.probes.many_shot import Labels, many_shot
 
 Files = Sequence[bytes]

@@ -206,7 +206,7 @@ def own_code(studio: Studio) -> bytes:
 
 def own_concepts(studio: Studio) -> bytes:
     """Drawings with levels of their own: 14 seen classes, and five levels of 14."""
-    from unseen.images.drawings import category_drawings, concepts, seen_concepts
+    from unseen.data.concepts.drawings import category_drawings, concepts, seen_concepts
     from unseen.ontology.wordnet import wordnet
 
     called = {name: wnid for wnid, name in concepts().items()}

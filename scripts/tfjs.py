@@ -23,9 +23,9 @@ from torch import Tensor, nn
 
 from npm_folders import NPM_VARIABLE, npm_folders
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.files import read_text
-from unseen.images.transform import Transform
 
 STORED = {"float32": "<f4", "int32": "<i4", "bool": "?", "float16": "<f2", "uint8": "u1", "uint16": "<u2"}
 """How numbers lie in the files, by the name that `model.json` has for them."""

@@ -23,12 +23,12 @@ from unseen.backbones.load import load_backbone
 from unseen.backbones.sources.drawings import BATCH, Drawn, folded
 from unseen.backbones.tiny_cnn import load
 from unseen.cli.main import app
+from unseen.data.concepts.drawing_levels import OWN, drawing_domains, drawing_levels, drawings, on_paper
+from unseen.data.concepts.drawings import concepts, drawn_order, seen_concepts
 from unseen.demo.train import seen_images
 from unseen.features.forward import features
 from unseen.features.readers import read_features
 from unseen.files import read_table
-from unseen.images.drawing_levels import OWN, drawing_domains, drawing_levels, drawings, on_paper
-from unseen.images.drawings import concepts, drawn_order, seen_concepts
 from unseen.ontology.wordnet import wordnet
 from unseen.probes.protocol import COG_V2_SHORT
 from unseen.runs.record import read_run

@@ -15,10 +15,7 @@ from typer.testing import CliRunner, Result
 import unseen.studies.toml
 from unseen.backbones.load import load_backbone
 from unseen.cli.main import app
-from unseen.errors import UserError
-from unseen.features.features import Features
-from unseen.features.readers import read_features
-from unseen.images.drawing_levels import (
+from unseen.data.concepts.drawing_levels import (
     IMAGENET,
     drawing_domains,
     drawing_levels,
@@ -27,13 +24,16 @@ from unseen.images.drawing_levels import (
     on_paper,
     under_imagenet,
 )  # fmt: skip
-from unseen.images.drawings import concepts
+from unseen.data.concepts.drawings import concepts
+from unseen.errors import UserError
+from unseen.features.features import Features
+from unseen.features.readers import read_features
 from unseen.ontology.wordnet import wordnet
 
 BACKBONE = """
 import torch
 from torch import nn
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def make():
     torch.manual_seed(0)
@@ -200,8 +200,8 @@ def test_features_of_photographs_serve_drawings_better_than_pixels() -> None:
     assert all(len(images) == 10 * count for (images, _), count in zip(sides, (16, 10), strict=True))
 
     def deep(images: np.ndarray) -> torch.Tensor:
+        from unseen.data.core.decoding.decode import decode
         from unseen.features.forward import features
-        from unseen.images.decode import decode
 
         pixels = np.stack([decode(image, backbone.spec.transform) for image in on_paper(images)])
         with torch.inference_mode():

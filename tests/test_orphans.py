@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from alone import start_alone
 
+from unseen.data.captions.files import Batch
+from unseen.data.captions.labelling import _tallies
+from unseen.data.captions.rule import CaptionRule
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.source import Entry
 from unseen.features.batches import Decoder, Piece, decoded, geometry
-from unseen.images.captions.files import Batch
-from unseen.images.captions.labelling import _tallies
-from unseen.images.captions.rule import CaptionRule
-from unseen.images.source import Entry
-from unseen.images.transform import Transform
 from unseen.probes.job import Job
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor

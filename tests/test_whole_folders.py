@@ -32,7 +32,7 @@ SHARED = ("run.json", "study.toml", "scores.csv", "report.html", "accuracies.csv
 CODE = """
 import torch
 from torch import nn
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def first(seed=0):
     with torch.random.fork_rng():

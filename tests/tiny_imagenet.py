@@ -20,7 +20,7 @@ TEST, TRAIN = 3, 8
 
 BACKBONE = """
 from torch import nn
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def make():
     return nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten()), Transform(size=16, resize=16)
@@ -59,8 +59,8 @@ class TinyImageNet:
 
 def make_tiny_imagenet(folder: Path) -> TinyImageNet:
     """Write it all: 12 images a concept, of which splits draw 3 to test and at most 8 to train."""
-    from unseen.images.listing import list_images
-    from unseen.images.splits import SplitRule, draw_splits
+    from unseen.data.core.listing import list_images
+    from unseen.data.core.splits import SplitRule, draw_splits
 
     tiny = TinyImageNet(folder)
     tiny.imagenet_1k.mkdir(parents=True)

@@ -13,8 +13,8 @@ import numpy as np
 from emoji_pool.classifier import Recipe
 from emoji_pool.concepts import CLASSES, FOLDS, classified, folds, named_synsets
 from emoji_pool.glyphs import SIDE, Pictures
-from unseen.images.drawing_levels import drawings, on_paper
-from unseen.images.drawings import DATA, concepts
+from unseen.data.concepts.drawing_levels import drawings, on_paper
+from unseen.data.concepts.drawings import DATA, concepts
 from unseen.ontology.wordnet import wordnet
 from unseen.studies.shifts.model_pool import Fold, Labelled, Labels, PoolModel, plan_pool, with_recipe
 

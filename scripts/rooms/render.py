@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rooms.layout import Camera, Room
 from rooms.light import GAMMA, Cast, Floats, Lights, exposed, open_share, smoothed
 from rooms.scene import Scene, build_scene
-from unseen.images.dense.labels import IGNORED
+from unseen.data.core.dense.labels import IGNORED
 
 MakeCast = Callable[[Floats], Cast]
 """Corners (t, 3, 3) of triangles → what casts rays at them."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rooms.layout import Placed, Room
 from rooms.models import Material, Model, load_piece
-from unseen.images.sets.rooms import CLASSES
+from unseen.data.sets.rooms import CLASSES
 
 Floats = NDArray[np.floating]
 SIDE, PATCH = 256, 2.0

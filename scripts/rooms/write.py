@@ -1,4 +1,4 @@
-"""A set of rendered rooms on disk, in the form that `unseen.images.sets.rooms` documents and reads."""
+"""A set of rendered rooms on disk, in the form that `unseen.data.sets.rooms` documents and reads."""
 
 import json
 from collections import Counter
@@ -13,8 +13,8 @@ from PIL import Image
 from rooms.catalogue import PACKAGE, Piece
 from rooms.layout import Room
 from rooms.render import View, focal_length
+from unseen.data.sets.rooms import ANNOTATIONS, FURNITURE
 from unseen.files import atomic_write
-from unseen.images.sets.rooms import ANNOTATIONS, FURNITURE
 
 LEAST_SHARE = 1e-3
 """Of an image's pixels that a piece needs to get a box."""

@@ -31,7 +31,7 @@ RESULTS = {
     "Robustness": ["unseen.api.shifts", "unseen.analyses.robustness.fits.ShiftStudy"],
     "Leaderboard": ["unseen.papers.leaderboard"],
     "Backbone": ["unseen.backbones.backbone"],
-    "OpenDataset": ["unseen.images.open_dataset"],
+    "OpenDataset": ["unseen.data.core.open_dataset"],
     "Features": ["unseen.features.features"],
     "PatchFeatures": ["unseen.features.patches"],
     "Figure": ["unseen.report.core.model"],

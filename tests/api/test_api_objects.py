@@ -19,7 +19,7 @@ from unseen.runs.data import Backbone
 BACKBONE = """
 import torch
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def tiny():
     transform = Transform(8, resize=8, mean=(0.0, 0.0, 0.0), std=(1.0, 1.0, 1.0))

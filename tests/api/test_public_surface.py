@@ -18,8 +18,8 @@ from run_folders import write_concept_run
 import unseen
 from site_pages.api import RESULTS
 from unseen.api.run import Run
+from unseen.data.core.manifest import Manifest
 from unseen.errors import UserError
-from unseen.images.manifest import Manifest
 from unseen.report.core import export
 from unseen.runs.data import Backbone
 from unseen.studies.shifts.plans import ModelPlan

@@ -26,7 +26,7 @@ Unseen = Callable[..., tuple[int, str, str]]
 CODE = """
 from torch import nn
 
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 
 def pixels():

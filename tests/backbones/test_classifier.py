@@ -12,8 +12,8 @@ from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.classifier import ClassifierSpec, classifier, fine_tuned, with_probe, write_probe
 from unseen.backbones.load import load_backbone
 from unseen.backbones.own_head import own_head
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.transform import Transform
 from unseen.ontology.wordnet import wordnet
 
 TINY = "timm:test_vit"
@@ -153,8 +153,8 @@ def test_real_weights_name_real_photographs() -> None:
     foolbox = find_spec("foolbox")  # importing it would want more than its photographs
     if foolbox is None or foolbox.origin is None:
         pytest.skip("needs foolbox's photographs")
+    from unseen.data.core.decoding.decode import decode
     from unseen.features.forward import features
-    from unseen.images.decode import decode
 
     found = own_head("registry:efficientnet_lite0")
     files = sorted((Path(foolbox.origin).parent / "data").glob("imagenet_*_*.jpg"))

@@ -9,8 +9,8 @@ from torch import nn
 
 from unseen.backbones.backbone import Spec, describe
 from unseen.backbones.load import load_backbone, tensor_digest
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.transform import Transform
 
 pytest.importorskip("timm", reason="networks to load")
 

@@ -81,7 +81,7 @@ def test_a_fixed_draw_of_positions() -> None:
 def test_a_python_file_that_returns_maps_or_vectors(tmp_path: Path) -> None:
     path = tmp_path / "net.py"
     path.write_text(
-        "from torch import nn\nfrom unseen.images.transform import Transform\n"
+        "from torch import nn\nfrom unseen.data.core.decoding.transform import Transform\n"
         "def maps():\n    return nn.Conv2d(3, 5, 8, 8), Transform(size=32, resize=32)\n"
         "def vector():\n    return nn.Sequential(nn.Conv2d(3, 5, 8, 8), nn.AdaptiveAvgPool2d(1), nn.Flatten()), "
         "Transform(size=32, resize=32)\n"

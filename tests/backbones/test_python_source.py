@@ -11,7 +11,7 @@ from unseen.errors import UserError
 MODULE = """
 import torch
 from torch import nn
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def network():
     return nn.Sequential(nn.Conv2d(3, 5, 3), nn.ReLU()), Transform(size=16, resize=16)
@@ -22,7 +22,7 @@ def vector():
 WHOLE = """
 from torch import nn
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def whole(dimension=12):
     spec = Spec("mine", "v1", "output", "none", dimension, 0, Transform(size=2, resize=2))
@@ -74,7 +74,7 @@ def test_a_whole_backbone(tmp_path: Path) -> None:
 
 def test_it_may_import_what_lies_beside_it(tmp_path: Path) -> None:
     (tmp_path / "parts_beside_it.py").write_text("from torch.nn import Flatten\n")
-    text = "from parts_beside_it import Flatten\nfrom unseen.images.transform import Transform\n"
+    text = "from parts_beside_it import Flatten\nfrom unseen.data.core.decoding.transform import Transform\n"
     path = write(tmp_path, text + "def f():\n    return Flatten(), Transform(size=4)\n")
     assert load_backbone(f"{path}:f").spec.dimension == 48
 

@@ -81,8 +81,8 @@ def test_images_and_features_do_not_go_together(unseen: Unseen, tmp_path: Path) 
 
 def test_choices_are_those_of_the_code() -> None:
     from unseen.backbones.backbone import Pool
+    from unseen.data.core.decoding.transform import NORMALISATIONS
     from unseen.features.settings import Precision
-    from unseen.images.transform import NORMALISATIONS
     from unseen.probes.many_shot import PROTOCOLS
     from unseen.probes.protocol import PROTOCOLS as LOGISTIC
     from unseen.reading.keys import keys_of
@@ -98,7 +98,7 @@ def test_settings_of_levels_are_those_of_recipes() -> None:
     from typing import get_type_hints
 
     from unseen.cli.levels.keys import DrawKeys
-    from unseen.images.splits import SplitRule
+    from unseen.data.core.splits import SplitRule
     from unseen.ontology.recipe_keys import FILES, RecipeKeys
     from unseen.ontology.recipes import Recipe
     from unseen.reading.keys import keys_of

@@ -444,7 +444,7 @@ def test_extract_goes_from_images_to_a_store_and_stops_there(unseen: Unseen, tmp
         (tmp_path / "photos" / label).mkdir(parents=True)
         for i in range(3):
             Image.new("RGB", (40 + i, 50), colour).save(tmp_path / "photos" / label / f"{i}.jpg")
-    code = "from torch import nn\nfrom unseen.images.transform import Transform\n"
+    code = "from torch import nn\nfrom unseen.data.core.decoding.transform import Transform\n"
     code += (
         "def make():\n    return nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten()), "
         "Transform(size=32, resize=32, mean=[0.5, 0.5, 0.5], std=[0.2, 0.2, 0.2])\n"

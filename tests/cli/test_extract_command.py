@@ -19,7 +19,7 @@ Unseen = Callable[..., Any]
 SPLITS = ("train", "val", "test")
 CODE = """
 from torch import nn
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def make():
     return nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten()), Transform(size=16, resize=16)

@@ -45,7 +45,7 @@ METRIC = OwnMetric("own-errors", False, 0, None, "score", compute=errors, title=
 """
 BACKBONE = """
 from torch import nn
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def backbone():
     return nn.Sequential(nn.AvgPool2d(4), nn.Flatten()), Transform(size=8, resize=8)

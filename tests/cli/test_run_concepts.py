@@ -15,7 +15,7 @@ import pytest
 
 from tiny_imagenet import LEVELS, TRAIN, TinyImageNet, make_tiny_imagenet, write_tar_of_tars
 from unseen.cli.main import app
-from unseen.images.splits import Splits
+from unseen.data.core.splits import Splits
 from unseen.runs.merge import merge_runs
 from unseen.runs.record import read_run
 

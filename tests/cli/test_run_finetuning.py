@@ -13,7 +13,7 @@ Unseen = Callable[..., tuple[int, str, str]]
 CODE = """
 from torch import nn
 
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 
 def small():
@@ -129,10 +129,10 @@ def test_what_fails_does_not_stop_the_others(
 
     from PIL import Image
 
-    from unseen.images import registry
-    from unseen.images.dataset import Layout
-    from unseen.images.formats.class_folders import class_folders
-    from unseen.images.sets.digits import DATASET
+    from unseen.data import registry
+    from unseen.data.core.dataset import Layout
+    from unseen.data.formats.class_folders import class_folders
+    from unseen.data.sets.digits import DATASET
 
     for label in ("a", "b"):
         (tmp_path / "images/pictures" / label).mkdir(parents=True)

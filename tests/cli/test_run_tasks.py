@@ -13,10 +13,10 @@ import pytest
 import torch
 from PIL import Image
 
-from unseen.images.arrays import array_images
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.registry import DATASETS
+from unseen.data.core.arrays import array_images
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.registry import DATASETS
 from unseen.probes.many_shot import ERICSSON_2021, PROTOCOLS
 from unseen.studies import opened
 
@@ -27,7 +27,7 @@ CODE = """
 import torch
 from torch import nn
 
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 
 def pixels():

@@ -13,6 +13,7 @@ from run_folders import whole_data
 from scipy.stats import binomtest
 
 from build_results_schema import PLACE, schema_text
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.exchange.export import export_runs, over_images, run_records, write_results
 from unseen.exchange.places import names_a_place, without_places
@@ -31,7 +32,6 @@ from unseen.exchange.record import (
     Told,
 )
 from unseen.features.about import BackboneAbout
-from unseen.images.transform import Transform
 from unseen.reading.json_records import plain
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone, Domain, RunData, Written

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from result_records import concept_records
 
+from unseen.data.registry import DATASETS
 from unseen.errors import UserError
 from unseen.exchange.check import Finding, check_results
 from unseen.exchange.contributions import beside_published, read_contributions
 from unseen.exchange.export import run_records, write_results
 from unseen.exchange.read import run_of_records
 from unseen.exchange.record import Interval95, Levels, ResultRecord, ResultsFile
-from unseen.images.registry import DATASETS
 from unseen.papers.comparability import ScoredData
 from unseen.papers.concept_generalization import DOMAINS
 from unseen.probes.many_shot import ERICSSON_2021

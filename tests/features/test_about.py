@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from unseen.backbones.backbone import Spec
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout, DamagedImage, StoreAbout
-from unseen.images.transform import Transform
 
 SPEC = Spec("timm:x", "x.in1k", "penultimate", "avg", 8, 1000, Transform(256, 292), "d" * 64)
 

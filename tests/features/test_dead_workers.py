@@ -14,13 +14,13 @@ import torch
 from alone import start_telling
 from test_extract import SETTINGS, means, plain_features, write_images
 
+from unseen.data.core.folder import FileImages
+from unseen.data.core.manifest import whole
+from unseen.data.core.source import Entry
 from unseen.errors import UserError
 from unseen.features.batches import dead_workers_named
 from unseen.features.extract import extract
 from unseen.features.store import read_store
-from unseen.images.folder import FileImages
-from unseen.images.manifest import whole
-from unseen.images.source import Entry
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,10 @@ from alone import start_telling
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.folder import FileImages, folder_images
+from unseen.data.core.manifest import Manifest, whole
+from unseen.data.core.source import Entry
 from unseen.errors import UserError
 from unseen.features import one_pass
 from unseen.features.batches import Decoder, Piece, decoded, geometry
@@ -32,10 +36,6 @@ from unseen.features.progress import Progress
 from unseen.features.readers import read_features
 from unseen.features.settings import Precision, Settings
 from unseen.features.store import MANIFEST, read_store
-from unseen.images.folder import FileImages, folder_images
-from unseen.images.manifest import Manifest, whole
-from unseen.images.source import Entry
-from unseen.images.transform import Transform
 
 SMALL = Transform(size=16, resize=18, interpolation="bilinear")
 SETTINGS = Settings(batch=3, workers=0, shard_rows=4)

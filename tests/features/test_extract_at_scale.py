@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from test_extract import means
 
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.manifest import Manifest, whole
+from unseen.data.core.source import Entry
 from unseen.features.extract import extract
 from unseen.features.plan import plan
 from unseen.features.settings import Settings
-from unseen.images.manifest import Manifest, whole
-from unseen.images.source import Entry
-from unseen.images.transform import Transform
 
 
 class Simulated(Sequence[Entry]):

@@ -14,17 +14,17 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.classifier import classifier
+from unseen.data.core.arrays import array_images
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.joined import joined_images
+from unseen.data.core.manifest import Manifest, whole
+from unseen.data.core.source import Entry, ImageSource
+from unseen.data.sources.open_source import open_images
 from unseen.features.extract import extract
 from unseen.features.fingerprint import fingerprint
 from unseen.features.logits import store_logits
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
-from unseen.images.arrays import array_images
-from unseen.images.joined import joined_images
-from unseen.images.manifest import Manifest, whole
-from unseen.images.open_source import open_images
-from unseen.images.source import Entry, ImageSource
-from unseen.images.transform import Transform
 
 SETTINGS = Settings(batch=3, workers=0, shard_rows=4)
 LABELS = (0, 1, 1, 0)

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from test_extract import SMALL, means, write_images
 
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.folder import FileImages, folder_images
+from unseen.data.core.manifest import whole
 from unseen.errors import UserError
 from unseen.features import batches
 from unseen.features.extract import extract
@@ -25,9 +28,6 @@ from unseen.features.gpu.nvjpeg import UndecodableError
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings, extraction_settings
 from unseen.features.speed import seconds_per_image
-from unseen.images.folder import FileImages, folder_images
-from unseen.images.manifest import whole
-from unseen.images.transform import Transform
 
 REFUSED = b"what only the device's decoder refuses"
 SETTINGS = Settings(batch=4, workers=0, shard_rows=6, on_error="report")

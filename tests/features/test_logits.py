@@ -11,13 +11,13 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.classifier import classifier
+from unseen.data.core.arrays import ArrayImages, array_images
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.manifest import whole
 from unseen.errors import UserError
 from unseen.features.extract import extract
 from unseen.features.logits import read_logits, store_logits
 from unseen.features.settings import Settings
-from unseen.images.arrays import ArrayImages, array_images
-from unseen.images.manifest import whole
-from unseen.images.transform import Transform
 
 SETTINGS = Settings(workers=0, shard_rows=4, batch=3)
 CLASSES = ("cat", "deer", "dog", "owl")
@@ -135,7 +135,7 @@ def test_features_are_not_logits(tmp_path: Path) -> None:
 def test_damaged_images_are_counted(tmp_path: Path) -> None:
     from PIL import Image
 
-    from unseen.images.folder import folder_images
+    from unseen.data.core.folder import folder_images
 
     for number in range(3):
         place = tmp_path / f"images/cat/{number}.png"

@@ -13,14 +13,14 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
+from unseen.data.core.arrays import ArrayImages, array_images
+from unseen.data.core.decoding.decode import decode
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.folder import folder_images
+from unseen.data.core.source import ImageSource
 from unseen.errors import UserError
 from unseen.features import pixels as module
 from unseen.features.pixels import Pixels, decode_pixels
-from unseen.images.arrays import ArrayImages, array_images
-from unseen.images.decode import decode
-from unseen.images.folder import folder_images
-from unseen.images.source import ImageSource
-from unseen.images.transform import Transform
 
 CPU = torch.device("cpu")
 SHAPE = Transform(size=10, resize=12)

@@ -14,15 +14,15 @@ from unseen.backbones.backbone import Spec
 from unseen.backbones.classifier import ClassifierSpec
 from unseen.backbones.load import load_backbone
 from unseen.backbones.patches import PatchSpec
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.folder import folder_images
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.source import Entry
 from unseen.features.extract import decided_key, extract, store_name
 from unseen.features.fingerprint import fingerprint
 from unseen.features.logits import LogitSettings
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
-from unseen.images.folder import folder_images
-from unseen.images.manifest import Manifest
-from unseen.images.source import Entry
-from unseen.images.transform import Transform
 from unseen.studies.backbones import as_published
 
 STORED = Path(__file__).parent / "data/stores"

@@ -8,7 +8,7 @@ import pandas as pd
 
 from unseen.analyses.robustness.fits import ShiftSettings, study_shifts
 from unseen.analyses.robustness.table import shift_table
-from unseen.images.registry import DATASETS
+from unseen.data.registry import DATASETS
 from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.centroids import Centroids
 from unseen.probes.by_name.fine_tuned import FineTuned

@@ -8,11 +8,11 @@ import torch
 from torch import nn
 
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.images.arrays import array_images
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.registry import DATASETS
-from unseen.images.transform import Transform
+from unseen.data.core.arrays import array_images
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.registry import DATASETS
 
 SIDE = 6
 SPLITS = ("train",) * 24 + ("val",) * 12 + ("test",) * 12

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from unseen.images.dataset import Dataset, nowhere
+from unseen.data.core.dataset import Dataset, nowhere
 
 VOC_CLASSES = [
     "aeroplane",

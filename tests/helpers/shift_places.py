@@ -14,10 +14,10 @@ import torch
 from PIL import Image
 
 from studies import run_of, study_of
+from unseen.data.core.open_dataset import OpenDataset, open_dataset
+from unseen.data.formats.named_folders import imagenet_classes
+from unseen.data.test_sets import get_sets
 from unseen.features.progress import Progress
-from unseen.images.formats.named_folders import imagenet_classes
-from unseen.images.open_dataset import OpenDataset, open_dataset
-from unseen.images.test_sets import get_sets
 from unseen.ontology.class_mapping import choose_mapping
 from unseen.runs.means import Means
 from unseen.runs.record import read_results

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.backbones.backbone import Backbone
-from unseen.images.open_dataset import OpenDataset
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.runs.data import RunData
 from unseen.runs.means import ALONE, Means
 from unseen.runs.parts import WHOLE, Part

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.images.arrays import array_images
-from unseen.images.dataset import Dataset, Target
-from unseen.images.dense.labels import Labels, Objects
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset
+from unseen.data.core.arrays import array_images
+from unseen.data.core.dataset import Dataset, Target
+from unseen.data.core.dense.labels import Labels, Objects
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset
 
 SIDE = 32
 CLASSES = ("n01440764", "n01443537", "n02708093")

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Generator
 
-from unseen.images.dense.labels import Objects
+from unseen.data.core.dense.labels import Objects
 from unseen.metrics.accuracy import mean_per_class_accuracy, top_k_accuracy
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.boxes import Detections

@@ -6,8 +6,8 @@ import io
 import numpy as np
 import pytest
 
+from unseen.data.core.dense.labels import Objects
 from unseen.errors import UserError
-from unseen.images.dense.labels import Objects
 from unseen.metrics.boxes import Detections, Floats, inside, overlaps
 from unseen.metrics.detection import THRESHOLDS, best_f1_score, coco_scores, voc_scores
 

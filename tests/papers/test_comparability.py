@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from unseen.images.registry import DATASETS, task_sets
+from unseen.data.registry import DATASETS, task_sets
 from unseen.papers.comparability import ScoredData, compare, published_dataset, published_domain
 
 L5 = {"train": 1_141_662 - 50_000, "test": 50_000}

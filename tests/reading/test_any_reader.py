@@ -66,7 +66,7 @@ def store(folder: Path, file: str) -> Made:
 
 
 def hugging_face(folder: Path, file: str) -> Made:
-    from unseen.images.arrow import arrow_images
+    from unseen.data.sources.arrow import arrow_images
 
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
     images = pa.array([{"bytes": b"jpeg", "path": "a"}] * 3, kind)
@@ -90,7 +90,7 @@ def tar(files: dict[str, bytes]) -> bytes:
 
 
 def tar_of_class(folder: Path, suffix: str) -> Made:
-    from unseen.images.listing import list_images
+    from unseen.data.core.listing import list_images
 
     content = tar({"a.jpg": b"x" * 600, "b.jpg": b"y"})
     path = folder / "n00000001.tar"
@@ -99,7 +99,7 @@ def tar_of_class(folder: Path, suffix: str) -> Made:
 
 
 def webdataset(folder: Path) -> Made:
-    from unseen.images.tars.webdataset import webdataset_images
+    from unseen.data.core.tars.webdataset import webdataset_images
 
     path = folder / "0.tar"
     path.write_bytes(tar({"a.jpg": b"x", "a.cls": b"1", "b.jpg": b"y", "b.json": b'{"label": "cat"}'}))
@@ -129,14 +129,14 @@ def checkpoint(folder: Path) -> Made:
 
 def matlab(folder: Path) -> Made:
     scipy_io = pytest.importorskip("scipy.io")
-    from unseen.images.formats.matlab import read_mat, whole_numbers
+    from unseen.data.formats.matlab import read_mat, whole_numbers
 
     scipy_io.savemat(folder / "a.mat", {"ids": np.arange(5), "names": np.array(["x", "yz"], dtype=object)})
     return folder / "a.mat", lambda: whole_numbers(read_mat(folder / "a.mat").get("ids"))
 
 
 def idx(folder: Path, suffix: str) -> Made:
-    from unseen.images.formats.idx import idx_shape, read_idx
+    from unseen.data.formats.idx import idx_shape, read_idx
 
     content = b"\0\0\x08\x01\0\0\0\x05" + bytes(range(5))
     path = folder / f"a{suffix}"
@@ -153,7 +153,7 @@ def pickled(folder: Path) -> Made:
 
 
 def captions(folder: Path, suffix: str) -> Made:
-    from unseen.images.captions.files import Columns, read_captions
+    from unseen.data.captions.files import Columns, read_captions
 
     path, rows = folder / f"c{suffix}", "id,caption\n1,a cat\n2,a dog\n"
     if suffix == ".parquet":
@@ -164,7 +164,7 @@ def captions(folder: Path, suffix: str) -> Made:
 
 
 def splits(folder: Path) -> Made:
-    from unseen.images.splits import SplitRule, Splits, draw_splits
+    from unseen.data.core.splits import SplitRule, Splits, draw_splits
 
     images = [("n1", [f"n1_{number}.jpg" for number in range(9)]), ("n2", list("abcdefghi"))]
     drawn = draw_splits(images, ["n1", "n2"], source="s", rule=SplitRule(2, 3, 5))
@@ -187,7 +187,7 @@ def labels(folder: Path) -> Made:
 
 
 def coco(folder: Path) -> Made:
-    from unseen.images.formats.coco import read_coco
+    from unseen.data.formats.coco import read_coco
 
     record = {
         "images": [{"id": 1, "file_name": "a.jpg"}],
@@ -221,7 +221,7 @@ def results(folder: Path) -> Made:
 
 
 def voc(folder: Path) -> Made:
-    from unseen.images.sets.voc import read_objects
+    from unseen.data.sets.voc import read_objects
 
     box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>5</xmax><ymax>6</ymax></bndbox>"
     path = text(folder / "a.xml", f"<annotation><object><name>cat</name>{box}</object></annotation>")
@@ -229,7 +229,7 @@ def voc(folder: Path) -> Made:
 
 
 def image_list(folder: Path, suffix: str) -> Made:
-    from unseen.images.list_file import listed_images
+    from unseen.data.sources.list_file import listed_images
 
     path, rows = folder / f"list{suffix}", {"path": ["a.jpg", "b.jpg"], "label": ["cat", "dog"]}
     if suffix == ".parquet":
@@ -240,14 +240,14 @@ def image_list(folder: Path, suffix: str) -> Made:
 
 
 def own_dataset(folder: Path) -> Made:
-    from unseen.images.own.description import describe
+    from unseen.data.own.description import describe
 
     path = text(folder / "own.toml", 'name = "birds"\n[train]\nimages = "a"\nroot = "b"\n[test]\nimages = "c"\n')
     return path, lambda: describe(path)
 
 
 def own_concepts(folder: Path, suffix: str) -> Made:
-    from unseen.images.own.concept_file import read_concept_file
+    from unseen.data.own.concept_file import read_concept_file
 
     content = {
         ".toml": 'images = "a"\nseen = ["cat", "dog"]\nlevels = 2\n[concepts]\ncat = "cat.n.01"\n',
@@ -274,7 +274,7 @@ def vectors(folder: Path, suffix: str) -> Made:
 def picture(folder: Path) -> Made:
     from PIL import Image
 
-    from unseen.images.formats.map_files import read_colours
+    from unseen.data.formats.map_files import read_colours
 
     Image.fromarray(PICTURE).save(folder / "a.png")
     return folder / "a.png", lambda: read_colours(folder / "a.png")
@@ -282,7 +282,7 @@ def picture(folder: Path) -> Made:
 
 def table(folder: Path, kind: str) -> Made:
     from unseen.analyses.robustness.table import read_accuracies
-    from unseen.images.manifest import Manifest
+    from unseen.data.core.manifest import Manifest
     from unseen.ontology.class_mapping import read_mapping
     from unseen.ontology.levels import load_levels
     from unseen.studies.shifts.plans import read_plans

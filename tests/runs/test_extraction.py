@@ -10,11 +10,11 @@ import pytest
 from PIL import Image
 
 from unseen.backbones.load import load_backbone
+from unseen.data.core.folder import FileImages, folder_images
+from unseen.data.core.manifest import whole
 from unseen.errors import OtherPartsError, UserError
 from unseen.features.extract import extract
 from unseen.features.settings import Settings
-from unseen.images.folder import FileImages, folder_images
-from unseen.images.manifest import whole
 from unseen.runs.extraction import Pass, extract_passes, refuse_unfinished
 from unseen.runs.means import ALONE, Means
 from unseen.runs.sent_backbone import SentBackbone

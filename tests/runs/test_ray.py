@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from unseen.backbones.load import load_backbone
+from unseen.data.core.folder import folder_images
+from unseen.data.core.manifest import whole
 from unseen.errors import UserError
 from unseen.extras import MissingExtraError, naming_extras
 from unseen.features.extract import extract
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
-from unseen.images.folder import folder_images
-from unseen.images.manifest import whole
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.job import Job
 from unseen.probes.protocol import LogisticProtocol

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
-from unseen.images.transform import Transform
 from unseen.papers.comparability import ScoredData
 from unseen.probes.job import Job
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT

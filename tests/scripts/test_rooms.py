@@ -16,11 +16,11 @@ from rooms.light import Cast
 from rooms.models import load_piece, parse_obj
 from rooms.render import axes, ray_directions, render
 from rooms.write import boxes_of, write_attribution, write_boxes, write_view
+from unseen.data.core.dense.labels import IGNORED, Objects
+from unseen.data.core.open_dataset import open_dataset
+from unseen.data.registry import get_dataset
+from unseen.data.sets.rooms import CLASSES, FURNITURE
 from unseen.errors import UserError
-from unseen.images.dense.labels import IGNORED, Objects
-from unseen.images.open_dataset import open_dataset
-from unseen.images.registry import get_dataset
-from unseen.images.sets.rooms import CLASSES, FURNITURE
 
 Floats = NDArray[np.floating]
 SIZE = 20

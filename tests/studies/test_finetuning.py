@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 from unseen.studies import finetuning
 from unseen.studies.finetuning import Steps, step_seconds, training_seconds
 

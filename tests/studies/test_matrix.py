@@ -14,8 +14,8 @@ from targets import tiny_data
 from studies import run_of, study_of
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
+from unseen.data.core.dataset import Target
 from unseen.errors import OtherPartsError, UserError
-from unseen.images.dataset import Target
 from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.patch_linear import PatchLinear
 from unseen.probes.dense.trained_head import TrainedHead

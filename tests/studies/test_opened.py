@@ -10,8 +10,8 @@ from PIL import Image
 from targets import tiny_data
 
 from studies import study_of
+from unseen.data.registry import dense_sets, task_sets
 from unseen.errors import UserError
-from unseen.images.registry import dense_sets, task_sets
 from unseen.studies.opened import OpenedData, open_data
 from unseen.studies.places import Places
 from unseen.studies.probes import study_probes

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 
 class Squared(nn.Module):

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from unseen.data.concepts.domains import SEEN
 from unseen.errors import UserError, did_you_mean
-from unseen.images.domains import SEEN
 from unseen.metrics.comparisons import PairedDifference, holm, paired_counts, paired_difference
 from unseen.probes.by_name.logistic import Logistic
 from unseen.runs.data import ConceptHits, RunData

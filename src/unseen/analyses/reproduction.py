@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from unseen.data.concepts.domains import SEEN
 from unseen.errors import UserError
-from unseen.images.domains import SEEN
 from unseen.papers import published
 from unseen.probes.by_name.logistic import Logistic
 from unseen.runs.comparability_words import refuse_other_data

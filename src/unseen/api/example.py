@@ -65,9 +65,9 @@ def _features(domain: str, name: str) -> Example:
     import torch
 
     from unseen.backbones.load import load_backbone
+    from unseen.data.concepts.drawing_levels import OWN, drawing_domains, drawings, on_paper
+    from unseen.data.concepts.drawings import concepts
     from unseen.features.forward import features
-    from unseen.images.drawing_levels import OWN, drawing_domains, drawings, on_paper
-    from unseen.images.drawings import concepts
 
     backbone, wnids = load_backbone(f"drawings:{name}", device="cpu"), drawing_domains(OWN)[domain]
     names, found = np.array([concepts()[wnid] for wnid in wnids]), list[NDArray[Any]]()

@@ -10,9 +10,9 @@ from unseen.studies.progress_bars import bars
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool
+    from unseen.data.core.open_dataset import OpenDataset
     from unseen.features.features import Features
     from unseen.features.patches import PatchFeatures
-    from unseen.images.open_dataset import OpenDataset
 
 
 @naming_extras()
@@ -92,11 +92,11 @@ def open_dataset(
         >>> data = unseen.open_dataset("dtd", root="/data")
         >>> mine = unseen.open_dataset("birds.toml")
     """
+    from unseen.data.core.open_dataset import open_dataset as find
+    from unseen.data.own.description import describe, is_own
+    from unseen.data.own.open_own import open_own
+    from unseen.data.registry import get_dataset
     from unseen.errors import UserError
-    from unseen.images.open_dataset import open_dataset as find
-    from unseen.images.own.description import describe, is_own
-    from unseen.images.own.open_own import open_own
-    from unseen.images.registry import get_dataset
 
     place = None if root is None else Path(root)
     if is_own(name):
@@ -149,10 +149,10 @@ def extract(
         >>> features["train"].X.shape
     """
     from unseen.backbones.patches import PatchSpec
+    from unseen.data.core.open_dataset import OpenDataset
     from unseen.errors import UserError
     from unseen.features.patches import read_patches
     from unseen.features.store import MANIFEST, read_store
-    from unseen.images.open_dataset import OpenDataset
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
     from unseen.studies.backbones import named_in_python

@@ -11,7 +11,7 @@ from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
-    from unseen.images.open_dataset import OpenDataset
+    from unseen.data.core.open_dataset import OpenDataset
     from unseen.studies.plan import Plan
     from unseen.studies.study import Study
 
@@ -131,7 +131,7 @@ def _places(
     data: "Place | OpenDataset | Mapping[str, Place] | Sequence[OpenDataset] | None",
 ) -> "tuple[Place | Mapping[str, Place] | None, list[OpenDataset]]":
     """Where images are, and data sets that are open."""
-    from unseen.images.open_dataset import OpenDataset
+    from unseen.data.core.open_dataset import OpenDataset
 
     if data is None or isinstance(data, str | PathLike | Mapping):
         return data, []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 if TYPE_CHECKING:
     import torch

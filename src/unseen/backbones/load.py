@@ -15,11 +15,11 @@ from unseen.backbones.network import Network, Request, Source, Step, call
 from unseen.backbones.patches import PatchSpec, PatchStep, map_step, patch_step
 from unseen.backbones.pooling import Layout, default_pool, layout_at, pool_positions, pooled, probed, whole
 from unseen.backbones.python_source import python_network
+from unseen.data.core.decoding.transform import NORMALISATIONS
 from unseen.errors import UserError, did_you_mean, setting
 from unseen.extension.own_code import is_own_file
 from unseen.extension.plugins import plugins
 from unseen.extras import install_command
-from unseen.images.transform import NORMALISATIONS
 
 SOURCES: dict[str, Source] = {each.name: each for each in plugins("unseen.backbones.sources", "SOURCE")}
 """Sources by the part of an id before the colon."""

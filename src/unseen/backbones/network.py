@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import RANDOM, Backbone, Pool
 from unseen.backbones.checkpoint import load_checkpoint
 from unseen.backbones.pooling import PLAIN, Layout
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, setting
-from unseen.images.transform import Transform
 
 Step = Callable[[nn.Module, Tensor], Tensor]
 

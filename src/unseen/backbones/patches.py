@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import Spec
 from unseen.backbones.network import Network, Request, Step
 from unseen.backbones.pooling import PLAIN, Layout, layout_at, patch_grid, probed, whole
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.transform import Transform
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Pool, device_of
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean, setting
-from unseen.images.transform import Transform
 
 CLASS_TOKENS = ("cls_token", "class_token", "class_embedding")
 OTHER_TOKENS = ("dist_token", "distillation_token")

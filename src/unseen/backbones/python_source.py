@@ -11,9 +11,9 @@ from torch import nn
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.network import Network, Request, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.extension.own_code import attribute_of, own_file, own_place, running
-from unseen.images.transform import Transform
 
 FUNCTION = "backbone"
 """Default name of the function."""

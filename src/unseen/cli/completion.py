@@ -22,7 +22,7 @@ def probes(incomplete: str) -> list[str]:
 
 def datasets(incomplete: str) -> list[str]:
     """Published data sets, after a comma too."""
-    from unseen.images.registry import DATASETS
+    from unseen.data.registry import DATASETS
 
     return _listed(DATASETS, incomplete)
 

@@ -29,9 +29,9 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from unseen.backbones.tiny_cnn import FEATURES, SIDE, TinyCNN, centre
+from unseen.data.concepts.drawing_levels import drawings
+from unseen.data.concepts.drawings import TRAINING_DRAWINGS, seen_concepts
 from unseen.device import default_device
-from unseen.images.drawing_levels import drawings
-from unseen.images.drawings import TRAINING_DRAWINGS, seen_concepts
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from unseen.data.registry import task_sets
 from unseen.exchange.read import scored_data
 from unseen.exchange.record import ResultRecord, ScoreFacts
 from unseen.exchange.stated_settings import named_settings, stated_settings
-from unseen.images.registry import task_sets
 from unseen.metrics.catalogue import METRICS
 from unseen.papers import published
 from unseen.papers.comparability import (

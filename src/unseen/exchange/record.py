@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 from unseen.papers.comparability import Draw
 from unseen.runs.data import Axis
 from unseen.runs.setup import Setting

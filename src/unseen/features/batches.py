@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.decoding.decode import decode, plain_jpeg, proportion
+from unseen.data.core.decoding.jpeg_header import JpegHeader
+from unseen.data.core.decoding.resampling import SUPPORTS
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.source import Image, ImageSource
 from unseen.errors import UserError, option, setting
-from unseen.images.decode import decode, plain_jpeg, proportion
-from unseen.images.jpeg_header import JpegHeader
-from unseen.images.resampling import SUPPORTS
-from unseen.images.source import Image, ImageSource
-from unseen.images.transform import Transform
 from unseen.orphans import end_with_parent
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unseen.backbones.backbone import Spec
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.source import ImageSource
 from unseen.errors import UserError, option
 from unseen.features.extract import decided_key, own_shards, store_name
 from unseen.features.fingerprint import fingerprint
@@ -13,8 +15,6 @@ from unseen.features.plan import plan
 from unseen.features.settings import Settings
 from unseen.features.unfinished import Unfinished
 from unseen.files import byte_size
-from unseen.images.manifest import Manifest
-from unseen.images.source import ImageSource
 
 IGNORE_DISK = "UNSEEN_IGNORE_DISK"
 """Environment variable: start even if the disk seems too small."""

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.source import ImageSource
 from unseen.errors import ImageError, UserError, setting
 from unseen.features.fingerprint import fingerprint
 from unseen.features.plan import Plan, plan
@@ -18,8 +20,6 @@ from unseen.features.progress import Progress
 from unseen.features.settings import Settings, checked_device
 from unseen.features.unfinished import Unfinished
 from unseen.files import remove_unfinished
-from unseen.images.manifest import Manifest
-from unseen.images.source import ImageSource
 from unseen.version import __version__
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.images.manifest import Manifest
-from unseen.images.source import ImageSource
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.source import ImageSource
 
 SAMPLED = 16
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from unseen.backbones.backbone import Backbone
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.features.settings import Precision
-from unseen.images.transform import Transform
 
 # Images given to a CPU at once: blocks above 32 MB are allocated anew by the system each time, page by page, which
 # makes normalising 128 images at once three times slower than this.

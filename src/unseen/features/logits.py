@@ -16,6 +16,8 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.classifier import LAYER
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.source import ImageSource
 from unseen.errors import UserError
 from unseen.features.about import StoreAbout
 from unseen.features.extract import extract
@@ -23,8 +25,6 @@ from unseen.features.features import Rows
 from unseen.features.progress import Progress
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
-from unseen.images.manifest import Manifest
-from unseen.images.source import ImageSource
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unseen.backbones.backbone import Backbone
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.source import ImageSource
 from unseen.errors import ImageError, UserError, setting
 from unseen.features.batches import Batch, Decoder, Piece, dead_workers_named, decoded, geometry
 from unseen.features.forward import Idle, features, moved, products
@@ -21,8 +23,6 @@ from unseen.features.progress import Progress
 from unseen.features.settings import Settings
 from unseen.features.shard_parts import ShardPart, write_part
 from unseen.features.unfinished import Unfinished
-from unseen.images.source import ImageSource
-from unseen.images.transform import Transform
 from unseen.text.words import counted
 
 SECONDS_BETWEEN_PARTS = 30.0

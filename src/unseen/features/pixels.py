@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.source import ImageSource
 from unseen.errors import UserError
 from unseen.features.batches import Batch, Decoder, Piece, decoded, geometry
 from unseen.features.device_memory import free_bytes, sent
 from unseen.features.fingerprint import fingerprint
 from unseen.files import atomic_write
-from unseen.images.source import ImageSource
-from unseen.images.transform import Transform
 
 if TYPE_CHECKING:
     import torch

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.source import ImageSource
 from unseen.errors import UserError, did_you_mean
-from unseen.images.manifest import Manifest
-from unseen.images.source import ImageSource
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from unseen.backbones.backbone import Spec
+from unseen.data.core.decoding.decode import OnError
 from unseen.device import default_device
 from unseen.errors import UserError, setting
-from unseen.images.decode import OnError
 
 if TYPE_CHECKING:
     import torch

@@ -4,9 +4,9 @@ import time
 from collections.abc import Sequence
 
 from unseen.backbones.backbone import Backbone
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.source import ImageSource
 from unseen.features.settings import Settings
-from unseen.images.source import ImageSource
-from unseen.images.transform import Transform
 
 SAMPLE = 32
 """Number of images timed; on a GPU as many as a batch has, since fewer do not keep it busy."""
@@ -42,8 +42,8 @@ def seconds_per_image(
     """
     import torch
 
+    from unseen.data.core.decoding.decode import read_pixels
     from unseen.features.forward import features
-    from unseen.images.decode import read_pixels
 
     count = len(source.entries)
     numbers = range(0, count, max(count // SAMPLE, 1))[:SAMPLE]

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.source import ImageSource
 from unseen.errors import ImageError, UserError
 from unseen.features.plan import Plan
 from unseen.features.shard_parts import ShardPart, read_parts, remove_parts
 from unseen.features.store import MANIFEST, finish_store, read_manifest, shard_name, write_shard
 from unseen.files import atomic_write
-from unseen.images.source import ImageSource
 from unseen.reading.guard import reading
 from unseen.reading.json_records import read_json, typed
 

@@ -12,7 +12,8 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Detections:
-    """The boxes detected in an image, in any order: boxes and classes as in `unseen.images.dense.labels.Objects`, and
+    """The boxes detected in an image, in any order: boxes and classes as in
+    `unseen.data.core.dense.labels.Objects`, and
     (n,) scores.
     """
 
@@ -37,7 +38,7 @@ def intersections(first: Floats, second: Floats) -> Floats:
     """(n, m) areas of intersection of boxes.
 
     Args:
-        first, second: (n, 4) and (m, 4) edges, as in `unseen.images.dense.labels.Objects`.
+        first, second: (n, 4) and (m, 4) edges, as in `unseen.data.core.dense.labels.Objects`.
     """
     low = np.maximum(first[:, None, :2], second[None, :, :2])
     high = np.minimum(first[:, None, 2:], second[None, :, 2:])

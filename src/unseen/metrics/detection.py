@@ -7,8 +7,8 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.dense.labels import Objects
 from unseen.errors import UserError
-from unseen.images.dense.labels import Objects
 from unseen.metrics.boxes import Bools, Detections, Floats, inside, overlaps
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))

@@ -6,8 +6,8 @@ from math import isnan, nan
 import torch
 from torch import Tensor
 
+from unseen.data.core.dense.labels import IGNORED
 from unseen.errors import UserError
-from unseen.images.dense.labels import IGNORED
 
 
 @dataclass(frozen=True)

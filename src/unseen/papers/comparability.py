@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from unseen.images.dataset import Dataset
+    from unseen.data.core.dataset import Dataset
 
 Draw = Literal["ours", "given", "unknown"]
 """Who chose the images: we drew them, existing lists name them, or the features do not record it."""

@@ -5,7 +5,7 @@ and 6 to 8, detection, surface normals and segmentation from Tables 4 and 5, cal
 attention from Table 9.
 """
 
-from unseen.images.registry import DATASETS
+from unseen.data.registry import DATASETS
 from unseen.papers import published
 from unseen.papers.dense_settings import DENSE_SETTINGS, PRINTED_METRICS, TRAINED
 from unseen.papers.image_settings import IMAGE_SETTINGS, PRINTED

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from unseen.images.dataset import Dataset, Target
+from unseen.data.core.dataset import Dataset, Target
 from unseen.probes.job import Job, digest_of
 from unseen.probes.protocol import Setting
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import torch
 
     from unseen.backbones.backbone import Backbone
-    from unseen.images.open_dataset import OpenDataset
+    from unseen.data.core.open_dataset import OpenDataset
 
 CHECKPOINTS, PICTURES, PIXELS = "checkpoints", "pictures", "pixels"
 """Folders in the folder of a run: of unfinished trainings, of pictures of predictions, and of decoded images."""

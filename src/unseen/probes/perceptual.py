@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.images.dataset import Target
+from unseen.data.core.dataset import Target
 from unseen.probes.job import Fit, Held, Job
 from unseen.probes.probe import Input, Probe
 from unseen.probes.single_images import image_fits

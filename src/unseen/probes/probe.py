@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from unseen.data.core.dataset import Target
 from unseen.errors import UserError
 from unseen.features.features import Rows
-from unseen.images.dataset import Target
 from unseen.probes.job import Fit, Held, Job, Pairs, plain_json
 from unseen.probes.protocol import LogisticProtocol, Setting
 from unseen.probes.samples import ClassCounts, SamplesPerClass, Shortage

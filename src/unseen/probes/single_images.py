@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.dataset import Target
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.dataset import Target
-from unseen.images.transform import Transform
 from unseen.metrics.correlation import NORMAL_975
 from unseen.probes.image_cell import Stepping
 from unseen.probes.job import Fit, Held, Job, digest_of

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.dataset import Target
+from unseen.data.core.multi_label import class_names, targets
+from unseen.data.core.open_dataset import check_classes
+from unseen.data.core.rows import ALL
 from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.features import Features, Rows, align
-from unseen.images.dataset import Target
-from unseen.images.multi_label import class_names, targets
-from unseen.images.open_dataset import check_classes
-from unseen.images.rows import ALL
 from unseen.probes.probe import Probe, ProbeData, Size, ValidationData
 from unseen.probes.samples import ClassCounts, SamplesPerClass
 

@@ -13,6 +13,8 @@ from math import nan
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.source import ImageSource
 from unseen.device import default_device
 from unseen.errors import OtherPartsError
 from unseen.features.disk import remaining_rows
@@ -21,8 +23,6 @@ from unseen.features.plan import plan
 from unseen.features.progress import Progress
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
-from unseen.images.manifest import Manifest
-from unseen.images.source import ImageSource
 from unseen.runs.execute import even
 from unseen.runs.executors import choose_executor
 from unseen.runs.means import Means

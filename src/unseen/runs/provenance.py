@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from unseen.data.core.decoding.transform import NORMALISATIONS, Transform
+from unseen.data.core.releases import RELEASES
 from unseen.features.about import BackboneAbout
-from unseen.images.releases import RELEASES
-from unseen.images.transform import NORMALISATIONS, Transform
 from unseen.probes.protocol import cuts_text
 from unseen.runs.data import RunData, Written
 from unseen.runs.setup import SHORT, Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, Setting, SplitsUsed

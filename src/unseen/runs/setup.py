@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from unseen.data.core.decoding.transform import Transform
 from unseen.features.about import BackboneAbout
-from unseen.images.transform import Transform
 from unseen.reading.keys import keys_of
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class ImagesUsed:
 
     Attributes:
         images: number of images in the source, all domains together.
-        release: code of the release of ImageNet that they were recognized as (`unseen.images.releases`).
+        release: code of the release of ImageNet that they were recognized as (`unseen.data.core.releases`).
         blurred: whether faces are blurred in that release; None if no release was recognized.
         hash: hash of the names of the images and their splits, for data sets with fixed splits; for a user's own data
             set, also of the pixels and labels of all images.

@@ -9,17 +9,17 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unseen.data.core.manifest import Manifest, drawn, whole
+from unseen.data.core.source import ImageSource
+from unseen.data.core.splits import Splits
+from unseen.data.own.description import SUFFIX
+from unseen.data.registry import DATASETS
+from unseen.data.sources.open_source import open_images
 from unseen.device import default_device
 from unseen.errors import UserError, option
 from unseen.features.disk import feature_bytes, free_disk, refuse_full_disk, remaining_rows
 from unseen.features.patches import patch_settings
 from unseen.features.settings import Settings, extraction_settings
-from unseen.images.manifest import Manifest, drawn, whole
-from unseen.images.open_source import open_images
-from unseen.images.own.description import SUFFIX
-from unseen.images.registry import DATASETS
-from unseen.images.source import ImageSource
-from unseen.images.splits import Splits
 from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.means import ALONE, Means
 from unseen.runs.parts import WHOLE, Part

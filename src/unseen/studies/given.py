@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unseen.images.open_dataset import OpenDataset
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.studies.places import Places
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from unseen.data.core.dataset import Target
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.core.rows import ALL, SPLIT_WORDS
 from unseen.errors import UserError
-from unseen.images.dataset import Target
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.rows import ALL, SPLIT_WORDS
 from unseen.probes.probe import Probe
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.text.words import joined

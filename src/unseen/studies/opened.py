@@ -6,17 +6,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from unseen.data.core.dataset import Dataset, Target
+from unseen.data.core.limit import limited
+from unseen.data.core.open_dataset import OpenDataset, open_dataset
+from unseen.data.own.description import describe, describe_table, is_own, refuse_same_names
+from unseen.data.own.one_split import open_test_set
+from unseen.data.own.one_split import refuse_same_names as refuse_same_columns
+from unseen.data.own.open_own import open_own
+from unseen.data.own.own_data import OwnData
+from unseen.data.registry import DATASETS, dense_sets, shift_sets, task_sets
+from unseen.data.test_sets import get_sets, sets_below
 from unseen.errors import UserError, did_you_mean, option
-from unseen.images.dataset import Dataset, Target
-from unseen.images.limit import limited
-from unseen.images.open_dataset import OpenDataset, open_dataset
-from unseen.images.own.description import describe, describe_table, is_own, refuse_same_names
-from unseen.images.own.one_split import open_test_set
-from unseen.images.own.one_split import refuse_same_names as refuse_same_columns
-from unseen.images.own.open_own import open_own
-from unseen.images.own.own_data import OwnData
-from unseen.images.registry import DATASETS, dense_sets, shift_sets, task_sets
-from unseen.images.test_sets import get_sets, sets_below
 from unseen.probes.probe import Input
 from unseen.runs.notices import Notice, left_out, told
 from unseen.runs.setup import SplitsUsed
@@ -308,7 +308,7 @@ class _Others:
 
 def own_test_set(name: str, table: Mapping[str, Any], root: Path | None) -> OwnData:
     """A test set from its table in a study; paths are looked up as they are, then below the folder of all data."""
-    from unseen.images.own.description import own_table
+    from unseen.data.own.description import own_table
 
     own = own_table(name, table, root)
     if own.test is not None:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from unseen.data.core.dataset import Dataset
+from unseen.data.core.multi_label import class_names, shown_classes
+from unseen.data.core.open_dataset import check_classes
+from unseen.data.core.rows import ALL
 from unseen.errors import UserError
 from unseen.features.about import StoreAbout
 from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.checked import Tell
 from unseen.features.features import Features, align
-from unseen.images.dataset import Dataset
-from unseen.images.multi_label import class_names, shown_classes
-from unseen.images.open_dataset import check_classes
-from unseen.images.rows import ALL
 from unseen.papers.comparability import PLAIN, Draw, ScoredData
 from unseen.probes.samples import ClassCounts, SamplesPerClass
 from unseen.probes.vectors import Order, Vectors

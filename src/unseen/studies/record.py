@@ -13,13 +13,13 @@ import numpy as np
 from unseen.backbones.backbone import RANDOM as RANDOM_WEIGHTS
 from unseen.backbones.catalogue import Published
 from unseen.backbones.training_data import published_as, trained_on
+from unseen.data.concepts.domains import SEEN
+from unseen.data.core.dataset import Dataset
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.releases import release_of
+from unseen.data.registry import task_sets
 from unseen.features.about import BackboneAbout, StoreAbout
 from unseen.features.store import MANIFEST
-from unseen.images.dataset import Dataset
-from unseen.images.domains import SEEN
-from unseen.images.registry import task_sets
-from unseen.images.releases import release_of
-from unseen.images.transform import Transform
 from unseen.ontology.levels import Levels, spoken
 from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.wordnet import wordnet

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
-from unseen.images.own.own_data import SPLIT_KEYS, OwnData, SplitTable
+from unseen.data.own.own_data import SPLIT_KEYS, OwnData, SplitTable
 from unseen.reading.keys import SCHEMA_TYPES, Key, keys_of, schema_of
 from unseen.studies.keys import BackboneKeys, StudyKeys
 from unseen.studies.study import BACKBONE, DATA, FILES, probe_keys

@@ -5,10 +5,10 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 
+from unseen.data.core.dataset import Dataset
 from unseen.device import default_device
 from unseen.errors import UserError, option
 from unseen.features.settings import Settings, extraction_settings
-from unseen.images.dataset import Dataset
 from unseen.probes.by_name.inversion import Inversion
 from unseen.probes.single_images import SingleImageProbe
 from unseen.runs.means import Means

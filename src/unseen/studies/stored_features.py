@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unseen.data.core.dataset import Dataset
+from unseen.data.core.releases import WNID
+from unseen.data.core.rows import ALL, SPLITS
+from unseen.data.own.description import FOLDERS
 from unseen.errors import UserError, did_you_mean, option
 from unseen.features.about import StoreAbout
 from unseen.features.checked import Tell
 from unseen.features.features import INTEGER, Features
 from unseen.features.readers import SUFFIXES, read_features
 from unseen.features.store import read_store
-from unseen.images.dataset import Dataset
-from unseen.images.own.description import FOLDERS
-from unseen.images.releases import WNID
-from unseen.images.rows import ALL, SPLITS
 from unseen.studies.features import about_finished
 
 OWN = "yours"

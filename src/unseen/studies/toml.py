@@ -109,7 +109,7 @@ def _placed(value: Any, folder: Path, name: str) -> Any:
 def _beside(text: str, folder: Path, *, known: bool = False) -> str:
     """The path beside the file of a study if there is one; names of known data sets are no paths."""
     if known:
-        from unseen.images.registry import DATASETS
+        from unseen.data.registry import DATASETS
 
         if text in DATASETS or text == ALL:
             return text

@@ -16,11 +16,11 @@ from sklearn.preprocessing import normalize
 
 from unseen.analyses.core.final_classifier import DomainClassifier, fit_again
 from unseen.analyses.label_noise.inspection import Inspection, inspect_labels
+from unseen.data.core.arrays import array_images
 from unseen.device import on_gpu
 from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.features.readers import read_features
-from unseen.images.arrays import array_images
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.logistic import probe_logistic
 from unseen.probes.protocol import LogisticProtocol

@@ -3,8 +3,8 @@
 import pytest
 
 from unseen.analyses.tasks.data import data_names, page_datasets, refuse_changed_data
+from unseen.data.registry import DATASETS
 from unseen.errors import UserError
-from unseen.images.registry import DATASETS
 from unseen.papers.comparability import ScoredData, compare, published_dataset
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.setup import ImagesUsed

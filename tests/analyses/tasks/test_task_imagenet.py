@@ -7,7 +7,7 @@ import scipy.stats
 from task_scores import task_score
 
 from unseen.analyses.tasks.imagenet import against_imagenet
-from unseen.images.registry import DATASETS
+from unseen.data.registry import DATASETS
 from unseen.papers import published
 from unseen.papers.transfer import imagenet_top1, published_task_scores
 from unseen.report.core.ticks import percent_ticks

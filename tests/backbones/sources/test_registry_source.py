@@ -21,9 +21,9 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.backbones.network import Request
 from unseen.backbones.sources.registry_source import LITE, registry_network
+from unseen.data.core.decoding.decode import decode
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.decode import decode
-from unseen.images.transform import Transform
 
 pytest.importorskip("timm", reason="needs timm, whose networks the weights go into")
 

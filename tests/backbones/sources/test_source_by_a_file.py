@@ -12,7 +12,7 @@ from unseen.extension.plugins import plugins
 COLOUR = """
 from torch import nn
 from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def colour_network(request: Request) -> Network:
     refuse_checkpoint(request)

@@ -14,8 +14,8 @@ from unseen.cli.ls.commands import shift_sets
 from unseen.cli.command import Command
 from unseen.cli.shifts import models as shift_models
 from unseen.cli.shifts.captions import captions
+from unseen.data.registry import DATASETS
 from unseen.errors import UserError, naming_options
-from unseen.images.registry import DATASETS
 from unseen.studies.plan import Plan
 
 PLAN = Plan("t", [], 0, 0)

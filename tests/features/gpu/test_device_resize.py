@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from unseen.data.core.decoding.decode import decode
+from unseen.data.core.decoding.resampling import SUPPORTS, taps
+from unseen.data.core.decoding.transform import Interpolation, Transform
 from unseen.features.gpu.device_resize import exact_dtype, resized_squares, together
-from unseen.images.decode import decode
-from unseen.images.resampling import SUPPORTS, taps
-from unseen.images.transform import Interpolation, Transform
 
 pytestmark = pytest.mark.gpu_too
 RNG = np.random.default_rng(0)

@@ -14,13 +14,13 @@ from PIL import Image
 from torch import Tensor, nn
 
 from unseen.backbones.load import load_backbone
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.dense.labels import Objects
+from unseen.data.core.open_dataset import OpenDataset, open_dataset
+from unseen.data.own.description import describe
+from unseen.data.own.open_own import open_own
+from unseen.data.registry import get_dataset
 from unseen.errors import UserError
-from unseen.images.dense.labels import Objects
-from unseen.images.open_dataset import OpenDataset, open_dataset
-from unseen.images.own.description import describe
-from unseen.images.own.open_own import open_own
-from unseen.images.registry import get_dataset
-from unseen.images.transform import Transform
 from unseen.probes.dense import train
 from unseen.probes.dense.batches import TrainingImages, ahead, box_batches, map_batches
 from unseen.probes.dense.finite import NotFiniteError

@@ -9,8 +9,8 @@ from torchvision.models.detection import FasterRCNN
 from torchvision.models.detection.anchor_utils import AnchorGenerator
 from torchvision.ops import MultiScaleRoIAlign
 
-from unseen.images.dense.labels import Objects
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.dense.labels import Objects
 from unseen.probes.dense import detector
 from unseen.probes.dense.detector import AlignedPooling, as_detections, as_targets, faster_rcnn
 from unseen.probes.dense.finite import NotFiniteError

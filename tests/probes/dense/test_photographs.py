@@ -10,9 +10,9 @@ from PIL import Image
 
 from studies import run_of, study_of
 from unseen.backbones.load import load_backbone
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.own.description import describe
-from unseen.images.own.open_own import open_own
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.own.description import describe
+from unseen.data.own.open_own import open_own
 from unseen.probes.by_name.detector_finetuned import DetectorFinetuned
 from unseen.probes.by_name.upernet import UPerNet
 

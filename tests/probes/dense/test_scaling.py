@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 from unseen.probes.dense.scaling import (
     detector_image,
     padded_batch,

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import Extractor, load_backbone
+from unseen.data.core.dense.labels import Objects
 from unseen.errors import UserError
-from unseen.images.dense.labels import Objects
 from unseen.probes.dense.bodies import body_with_maps
 from unseen.probes.dense.detector import as_targets, faster_rcnn
 from unseen.probes.dense.predictors import map_predictor

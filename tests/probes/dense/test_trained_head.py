@@ -11,11 +11,11 @@ import torch
 from studies import plan_of, run_of, study_of
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
+from unseen.data.core.dense.labels import Objects
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset, open_dataset
+from unseen.data.registry import get_dataset
 from unseen.errors import UserError
-from unseen.images.dense.labels import Objects
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset, open_dataset
-from unseen.images.registry import get_dataset
 from unseen.probes.by_name.detector_frozen import DetectorFrozen
 from unseen.probes.by_name.psp import PSP
 from unseen.probes.by_name.upernet import UPerNet

@@ -10,13 +10,13 @@ import torch
 from torch import nn
 
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.data.core.arrays import array_images
+from unseen.data.core.dataset import Dataset
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
 from unseen.features.fingerprint import names_and_pixels
-from unseen.images.arrays import array_images
-from unseen.images.dataset import Dataset
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.transform import Transform
 from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.finetuning import reference
 from unseen.probes.finetuning.protocol import Augment, FinetuneProtocol, reference_protocol
@@ -122,7 +122,7 @@ def test_every_class_needs_images_on_both_sides(images: OpenDataset, tmp_path: P
 def test_a_damaged_image_is_named(tmp_path: Path) -> None:
     from PIL import Image
 
-    from unseen.images.folder import folder_images
+    from unseen.data.core.folder import folder_images
 
     for label in ("a", "b"):
         (tmp_path / "images" / label).mkdir(parents=True)

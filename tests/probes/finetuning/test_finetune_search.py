@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.data.core.arrays import array_images
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.sets.digits import DATASET
 from unseen.errors import UserError
-from unseen.images.arrays import array_images
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.sets.digits import DATASET
-from unseen.images.transform import Transform
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.papers.transfer import FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE, task_setting
 from unseen.probes.by_name.fine_tuned import FineTuned

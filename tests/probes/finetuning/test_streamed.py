@@ -8,8 +8,8 @@ import pytest
 import torch
 from tiny_training import hues
 
-from unseen.images.folder import folder_images
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.folder import folder_images
 from unseen.probes.finetuning import streamed
 from unseen.probes.finetuning.protocol import Augment, FinetuneProtocol
 from unseen.probes.finetuning.streamed import StreamedImages

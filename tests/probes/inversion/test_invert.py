@@ -15,8 +15,8 @@ from torch.nn import functional
 
 from inversion import PlainSkip
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.transform import Transform
 from unseen.probes.inversion.invert import DivergedError, InversionStack, as_pixels, invert
 from unseen.probes.inversion.protocol import InversionProtocol
 

@@ -10,16 +10,16 @@ import torch
 from numpy.typing import NDArray
 
 from unseen.backbones.load import load_backbone
+from unseen.data.core.arrays import array_images
+from unseen.data.core.dense.labels import IGNORED, Labels
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset, open_dataset
+from unseen.data.registry import get_dataset
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.extract import extract
 from unseen.features.patches import PatchFeatures, read_patches
 from unseen.features.settings import Settings
-from unseen.images.arrays import array_images
-from unseen.images.dense.labels import IGNORED, Labels
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset, open_dataset
-from unseen.images.registry import get_dataset
 from unseen.probes.by_name.patch_context import PatchContext
 from unseen.probes.by_name.patch_linear import PatchLinear
 from unseen.probes.patches.codes import ClassCodes, patch_histograms

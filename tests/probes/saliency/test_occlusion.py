@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from saliency import captum_map, ours, plain_loop
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.transform import Transform
 from unseen.probes.saliency.attention import attention_map, diffusion, relative_errors
 from unseen.probes.saliency.grid import GRIDS, Grid, parse_grid
 from unseen.probes.saliency.occlusion import occluded, occlusion_errors

@@ -15,10 +15,10 @@ from task_scores import task_score as one_score
 
 from unseen.analyses.axes.measures import task_measures
 from unseen.backbones.backbone import Spec
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.registry import DATASETS
 from unseen.errors import UserError
 from unseen.features.store import write_store
-from unseen.images.registry import DATASETS
-from unseen.images.transform import Transform
 from unseen.papers import published
 from unseen.papers.comparability import ScoredData
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies

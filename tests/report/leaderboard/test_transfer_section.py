@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from unseen.analyses.leaderboard import leaderboard_with_runs
+from unseen.data.registry import DATASETS
 from unseen.errors import UserError
 from unseen.exchange.contributions import Contribution
 from unseen.exchange.export import run_records
-from unseen.images.registry import DATASETS
 from unseen.papers.comparability import ScoredData
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.report.leaderboard.transfer import has_transfer, transfer_section

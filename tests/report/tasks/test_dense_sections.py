@@ -12,8 +12,8 @@ from axis_folders import write_task_run
 from PIL import Image
 
 from unseen.analyses.axes.measures import task_measures
+from unseen.data.registry import get_dataset
 from unseen.errors import UserError
-from unseen.images.registry import get_dataset
 from unseen.papers.comparability import ScoredData
 from unseen.probes.job import Fit, fits_kept
 from unseen.probes.patches.scoring import picture_name

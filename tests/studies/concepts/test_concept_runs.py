@@ -11,8 +11,8 @@ from part_shares import planned_and_prepared
 
 from studies import plan_of, run_of, study_of
 from tiny_imagenet import LEVELS, TEST, TRAIN, TinyImageNet, make_tiny_imagenet
+from unseen.data.core.splits import Splits
 from unseen.errors import UserError
-from unseen.images.splits import Splits
 from unseen.runs.record import RUN, read_run
 from unseen.studies.concepts.domains import open_domains
 from unseen.studies.concepts.domains import test_sources as sources_of_tests

@@ -10,13 +10,13 @@ import pytest
 
 from studies import plan_of, study_of
 from unseen.backbones.backbone import Backbone, Spec
+from unseen.data.concepts.domains import DRAWN_BY, SOMEBODY_ELSE, US, open_domain
+from unseen.data.core.dataset import Dataset
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.disk import feature_bytes
 from unseen.features.store import write_store
-from unseen.images.dataset import Dataset
-from unseen.images.domains import DRAWN_BY, SOMEBODY_ELSE, US, open_domain
-from unseen.images.transform import Transform
 from unseen.ontology.levels import Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.comparability import Draw, published_domain

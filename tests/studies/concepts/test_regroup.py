@@ -9,13 +9,13 @@ import pytest
 
 from tiny_imagenet import LEVELS, TEST, TinyImageNet, make_tiny_imagenet
 from unseen.backbones.load import load_backbone
+from unseen.data.concepts.domains import level_domains
+from unseen.data.core.splits import SplitRule
+from unseen.data.sources.open_source import open_images
 from unseen.errors import UserError
 from unseen.features.readers import read_features
 from unseen.features.settings import Settings
 from unseen.features.store import write_store
-from unseen.images.domains import level_domains
-from unseen.images.open_source import open_images
-from unseen.images.splits import SplitRule
 from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.means import ALONE
 from unseen.studies.concepts.regroup import grouped

@@ -11,8 +11,8 @@ from coloured_images import coloured, small_network
 from torch import nn
 
 from studies import plan_of, run_of, study_of
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import JobsError, OtherPartsError, UserError
-from unseen.images.open_dataset import OpenDataset
 from unseen.probes.finetuning import search
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid
 from unseen.probes.image_cell import CHECKPOINTS, Stepping

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from studies import plan_of, run_of, study_of
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.patches import PatchSpec
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.transform import Transform
 from unseen.metrics import lpips as measure
 from unseen.metrics.colour import colour_errors
 from unseen.metrics.lpips import Trunk, lpips

@@ -15,12 +15,12 @@ from PIL import ExifTags, Image
 from studies import given_of, plan_of, run_of, study_of
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
+from unseen.data.core.dense.label_survey import survey_labels
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset, open_dataset
+from unseen.data.registry import get_dataset
 from unseen.errors import OtherPartsError, UserError
 from unseen.features.patches import read_patches
-from unseen.images.dense.label_survey import survey_labels
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset, open_dataset
-from unseen.images.registry import get_dataset
 from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.patch_context import PatchContext
 from unseen.probes.by_name.patch_linear import PatchLinear

@@ -12,9 +12,9 @@ from targets import tiny_data
 
 from studies import plan_of, run_of, study_of
 from tiny_imagenet import TEST, TRAIN, TinyImageNet, make_tiny_imagenet
+from unseen.data.core.listing import list_images
+from unseen.data.core.splits import SplitRule, draw_splits
 from unseen.errors import UserError
-from unseen.images.listing import list_images
-from unseen.images.splits import SplitRule, draw_splits
 from unseen.report.tasks.results import page_of_run
 from unseen.runs.data import RunData
 from unseen.runs.means import Means

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from studies import given_of, plan_of, run_of, study_of
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.load import load_backbone
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.transform import Transform
 from unseen.probes.job import Job
 from unseen.report.tasks.results import page_of_run, page_of_runs
 from unseen.runs.means import ALONE, Means
@@ -229,7 +229,7 @@ def test_two_data_sets_share_a_call_and_have_a_score_each(photographs: Path, tmp
 PYTHON = """
 from torch import nn
 from unseen.backbones.backbone import Backbone, Spec
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 def mine():
     layers = nn.Sequential(nn.AdaptiveAvgPool2d(2), nn.Flatten())

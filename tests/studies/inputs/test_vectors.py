@@ -16,13 +16,13 @@ from studies import plan_of, study_of
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.load import load_backbone
 from unseen.cli.watching import CommandWatch
-from unseen.images.arrays import array_images
-from unseen.images.manifest import Manifest
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.registry import DATASETS
-from unseen.images.rows import SPLITS
-from unseen.images.source import Entry
-from unseen.images.transform import Transform
+from unseen.data.core.arrays import array_images
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.core.rows import SPLITS
+from unseen.data.core.source import Entry
+from unseen.data.registry import DATASETS
 from unseen.probes.job import Job
 from unseen.probes.samples import ClassCounts
 from unseen.runs.means import Means

@@ -11,8 +11,8 @@ from tiny_training import HUES, hues, tiny_clip
 
 from studies import run_of
 from unseen.backbones.wise_ft import write_interpolations
+from unseen.data.own.one_split import open_test_set
 from unseen.errors import UserError
-from unseen.images.own.one_split import open_test_set
 from unseen.probes.image_cell import Stepping
 from unseen.studies.shifts.finetune import FinetuneRequest, finetune_zero_shot
 from unseen.studies.shifts.keys import RATES, STEPS

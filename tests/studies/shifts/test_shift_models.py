@@ -13,8 +13,8 @@ import torch
 from PIL import Image
 from shift_places import CATS, DOGS, PLAN, SYNSETS, Telling, evaluate, make_sets, opened, table
 
+from unseen.data.formats.named_folders import CIFAR_10, imagenet_classes
 from unseen.errors import UserError
-from unseen.images.formats.named_folders import CIFAR_10, imagenet_classes
 from unseen.metrics.class_subset import subset_guesses
 from unseen.studies.shifts.columns import table_columns
 from unseen.studies.shifts.plans import ModelPlan, load_model, read_plans

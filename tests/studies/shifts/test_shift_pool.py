@@ -11,9 +11,9 @@ from shift_places import HERE, shift_study
 from tiny_training import HUES, NETWORK, SIZE, captions, hues, tiny_clip
 
 from studies import run_of
+from unseen.data.own.one_split import open_test_set
+from unseen.data.own.own_data import OwnData
 from unseen.errors import UserError
-from unseen.images.own.one_split import open_test_set
-from unseen.images.own.own_data import OwnData
 from unseen.probes.finetuning.protocol import AdamWProtocol, FinetuneProtocol
 from unseen.probes.image_cell import Stepping
 from unseen.runs.means import Means

@@ -10,7 +10,7 @@ from unseen.analyses.axes.together import CONCEPTS, SEEN, SHIFTS, TASKS, Measure
 from unseen.analyses.robustness.fit_scores import RHO
 from unseen.analyses.tasks.averages import FAMILIES, LEAST_SHARE, averages, in_paper, scaled
 from unseen.analyses.tasks.data import OTHER
-from unseen.images.registry import DATASETS, dense_sets, task_sets
+from unseen.data.registry import DATASETS, dense_sets, task_sets
 from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import NORMAL_975

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from unseen.analyses.core.final_classifier import fit_again
 from unseen.analyses.label_noise.inspection import CONFIDENT, Inspection, inspect_labels
+from unseen.data.core.source import ImageSource
 from unseen.errors import UserError, argument, did_you_mean, option
 from unseen.features.features import align
 from unseen.features.readers import read_features
-from unseen.images.source import ImageSource
 from unseen.ontology.levels import spoken
 from unseen.ontology.wordnet import wordnet
 from unseen.probes.by_name.logistic import Logistic

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from unseen.analyses.robustness.fit_scores import fit_scores
 from unseen.analyses.robustness.fits import ShiftSettings, ShiftStudy, study_shifts
 from unseen.analyses.robustness.table import ShiftTable, shift_table
+from unseen.data.registry import DATASETS
 from unseen.errors import UserError, call, did_you_mean, on_command_line, setting
-from unseen.images.registry import DATASETS
 from unseen.metrics.leaders import clear_leader
 from unseen.runs.data import RunData
 from unseen.runs.merge import merge_runs

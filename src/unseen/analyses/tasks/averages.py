@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from unseen.analyses.tasks.data import OTHER
-from unseen.images.registry import DATASETS, task_sets
+from unseen.data.registry import DATASETS, task_sets
 from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.correlation import LEAST, Correlation, correlation

@@ -8,9 +8,9 @@ no known facts such as a licence. A user's own data set has its own name, and no
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from unseen.data.core.dataset import Dataset
+from unseen.data.registry import DATASETS, dense_sets, task_sets
 from unseen.errors import UserError
-from unseen.images.dataset import Dataset
-from unseen.images.registry import DATASETS, dense_sets, task_sets
 from unseen.papers.comparability import Comparability, PublishedData, ScoredData, compare, published_dataset
 from unseen.papers.dense_settings import PATCH_PROBES, TRAINED
 from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_sentences

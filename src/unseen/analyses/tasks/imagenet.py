@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.analyses.tasks.averages import is_dataset, scaled
-from unseen.images.registry import get_dataset, task_sets
+from unseen.data.registry import get_dataset, task_sets
 from unseen.metrics.correlation import LEAST, Correlation, correlation
 from unseen.papers.dense_settings import DENSE_SETTINGS, TRAINED, is_headline
 from unseen.papers.transfer import FINETUNED, IMAGENET, LINEAR, task_setting

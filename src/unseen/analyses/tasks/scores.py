@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from unseen.analyses.tasks.data import Names, is_classification, is_dense, own_name
-from unseen.images.registry import dense_sets
+from unseen.data.registry import dense_sets
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_maps
 from unseen.papers.dense_settings import TRAINED
 from unseen.probes.by_name.fine_tuned import FineTuned

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
 from unseen.backbones.tiny_cnn import SIDE, load
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean
-from unseen.images.transform import Transform
 
 WEIGHTS = Path(__file__).parents[2] / "demo/weights"
 

@@ -15,8 +15,8 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
 from unseen.backbones.tiny_cnn import SIDE, Block, TinyCNN, load
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean
-from unseen.images.transform import Transform
 
 WEIGHTS = Path(__file__).parents[2] / "demo/weights"
 PIXELS = "pixels"

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import RANDOM
 from unseen.backbones.network import Network, Request, Source, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
+from unseen.data.core.decoding.transform import Interpolation, Transform
 from unseen.errors import UserError
-from unseen.images.transform import Interpolation, Transform
 
 PILLOW_FILTERS: dict[int, Interpolation] = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
 INTERPOLATE = "interpolate_pos_encoding"

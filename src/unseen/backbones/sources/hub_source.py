@@ -16,8 +16,8 @@ from unseen.backbones.backbone import RANDOM
 from unseen.backbones.network import Network, Request, Source, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
 from unseen.backbones.sources.torchvision_source import remove_classifier
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean
-from unseen.images.transform import Transform
 
 HUB = cast("Any", torch.hub)  # torch.hub has no type annotations
 

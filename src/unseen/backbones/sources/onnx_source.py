@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
 from unseen.backbones.onnx_files import read_onnx
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean
-from unseen.images.transform import Transform
 
 GPU = "CUDAExecutionProvider"
 DTYPES = {1: torch.float32, 10: torch.float16}  # by ONNX's number of the element type

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import RANDOM
 from unseen.backbones.network import Network, Request, Source, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean, setting
 from unseen.files import read_text
-from unseen.images.transform import Transform
 
 
 def openclip_network(request: Request) -> Network:

@@ -8,9 +8,9 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean
 from unseen.extras import install_command, pip_install
-from unseen.images.transform import Transform
 
 LITE = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
 LITE_SIZES = (224, 240, 260)

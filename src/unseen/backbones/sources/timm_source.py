@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from unseen.backbones.backbone import Pool
 from unseen.backbones.network import Network, Request, Source, downloading, fill
 from unseen.backbones.pooling import Layout, layout_of
+from unseen.data.core.decoding.transform import Interpolation, Transform
 from unseen.errors import UserError, did_you_mean, setting
-from unseen.images.transform import Interpolation, Transform
 
 
 def timm_network(request: Request) -> Network:

@@ -15,8 +15,8 @@ from torch import nn
 from unseen.backbones.backbone import Pool
 from unseen.backbones.network import Network, Request, Source, downloading, fill
 from unseen.backbones.pooling import Layout, last_map, layout_of, whole
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean, setting
-from unseen.images.transform import Transform
 
 CLASSIFIERS = ("fc", "classifier", "heads", "head")
 AUXILIARY = ("AuxLogits", "aux1", "aux2")

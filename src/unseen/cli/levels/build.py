@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from unseen.cli.output import note, track
+from unseen.data.core.listing import list_images
 from unseen.errors import UserError
-from unseen.images.listing import list_images
 from unseen.ontology.class_names import concept_of_word
 from unseen.ontology.concept_sets import concept_set, read_counts
 from unseen.ontology.edges import read_taxonomy

@@ -177,7 +177,7 @@ def import_(
     out: Annotated[Path, typer.Option(help="Write the levels to this CSV file.")] = Path("levels.csv"),
 ) -> None:
     """Convert the authors' file of levels to CSV, without executing its pickle."""
-    from unseen.images.cog_files import import_levels
+    from unseen.data.concepts.cog_files import import_levels
 
     imported = import_levels(path)
     imported.write(out)

@@ -11,7 +11,7 @@ from unseen.cli.settings import setting_option
 from unseen.reading.keys import with_texts
 
 if TYPE_CHECKING:
-    from unseen.images.splits import Splits
+    from unseen.data.core.splits import Splits
 
 app = typer.Typer(
     help="Draw the training and test images of each concept, and keep them in a file.", no_args_is_help=True
@@ -34,8 +34,8 @@ def build(
     training images. It differs from that of the ImageNet-CoG authors; use `unseen levels splits import` for theirs.
     """
     keys = with_texts(DrawKeys(), settings or ())
-    from unseen.images.listing import list_images
-    from unseen.images.splits import SplitRule, draw_splits
+    from unseen.data.core.listing import list_images
+    from unseen.data.core.splits import SplitRule, draw_splits
     from unseen.ontology.levels import load_levels
 
     rule = SplitRule(keys.test, keys.min_train, keys.max_train)
@@ -49,7 +49,7 @@ def build(
 @app.command()
 def show(path: Annotated[Path, typer.Argument(help="File of splits.")], as_json: Json = False) -> None:
     """Verify the hash of a file of splits and summarise it."""
-    from unseen.images.splits import Splits
+    from unseen.data.core.splits import Splits
 
     _print(Splits.read(path), path, as_json)
 
@@ -61,7 +61,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Convert the authors' file of splits, without executing its pickle."""
-    from unseen.images.cog_files import import_splits
+    from unseen.data.concepts.cog_files import import_splits
 
     splits = import_splits(path)
     splits.write(out)
@@ -69,7 +69,7 @@ def import_(
 
 
 def _print(splits: "Splits", path: Path, as_json: bool) -> None:
-    from unseen.images.splits import sizes
+    from unseen.data.core.splits import sizes
 
     counted = list(sizes(splits))
     train, test = [row[1] for row in counted], [row[2] for row in counted]

@@ -9,7 +9,7 @@ MARKS = {"complete": "✓", "partial": "!", "missing": "–"}
 
 def dataset_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The facts on every data set."""
-    from unseen.images.registry import task_sets
+    from unseen.data.registry import task_sets
 
     parts = ("train", "val", "test")
     columns = ("dataset", "title", "classes", "images", *parts, "metric", "validation", "few-shot", "licence")
@@ -23,7 +23,7 @@ def dataset_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 def dense_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The facts on every data set with boxes or dense labels."""
-    from unseen.images.registry import dense_sets
+    from unseen.data.registry import dense_sets
 
     columns = ("dataset", "title", "labels", "classes", "train", "test", "licence")
     rows = [
@@ -42,8 +42,8 @@ def dense_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 def state_rows(root: Path) -> tuple[tuple[str, ...], list[tuple[str | int, ...]]]:
     """For every data set: whether it is complete, in a folder or in a package, and how to get it if not."""
-    from unseen.images.open_dataset import examine
-    from unseen.images.registry import task_sets
+    from unseen.data.core.open_dataset import examine
+    from unseen.data.registry import task_sets
 
     if not root.is_dir():
         raise UserError(f"{root}: no such folder; give the folder that contains the data sets")

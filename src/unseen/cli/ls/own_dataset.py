@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from unseen.cli.output import console, print_json, print_table, track
 
 if TYPE_CHECKING:
-    from unseen.images.open_dataset import OpenDataset
-    from unseen.images.own.survey import Survey
+    from unseen.data.core.open_dataset import OpenDataset
+    from unseen.data.own.survey import Survey
 
 MOST_CLASSES = 50
 """Rows of the table; JSON has all."""
@@ -18,10 +18,10 @@ DECODED = 3
 
 def show_own_dataset(place: Path, *, as_json: bool) -> None:
     """Print the contents of a data set and problems with it; a data set that cannot be used is an error."""
-    from unseen.images.dense.label_survey import refuse_unscorable
-    from unseen.images.own.dense import label_counts, unusable_labels
-    from unseen.images.own.description import describe
-    from unseen.images.own.open_own import survey_own
+    from unseen.data.core.dense.label_survey import refuse_unscorable
+    from unseen.data.own.dense import label_counts, unusable_labels
+    from unseen.data.own.description import describe
+    from unseen.data.own.open_own import survey_own
 
     description = describe(place)
     found = survey_own(description, track=track)
@@ -53,8 +53,8 @@ def show_own_dataset(place: Path, *, as_json: bool) -> None:
 
 def _damaged(opened: "OpenDataset") -> list[str]:
     """Sentences on images that cannot be decoded, of a few of each split; a split without any other is an error."""
+    from unseen.data.core.decoding.decode import whole_pixels
     from unseen.errors import UserError, names_of
-    from unseen.images.decode import whole_pixels
 
     found = []
     for split in dict.fromkeys(opened.manifest.splits):

@@ -10,7 +10,7 @@ from unseen.errors import UserError
 
 def show_domains(file: Path, images: Path | None, *, as_json: bool) -> None:
     """Print classes and images of each domain; problems are printed and give exit code 2."""
-    from unseen.images.own.concept_file import read_concept_file
+    from unseen.data.own.concept_file import read_concept_file
     from unseen.studies.concepts.levels import own_levels
 
     told = list[str]()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from unseen.cli.ls.datasets import MARKS
 from unseen.cli.output import note, print_rows, track
+from unseen.data.core.open_dataset import examine
+from unseen.data.own.one_split import open_test_set, refuse_same_names
+from unseen.data.registry import shift_sets
 from unseen.errors import UserError
-from unseen.images.open_dataset import examine
-from unseen.images.own.one_split import open_test_set, refuse_same_names
-from unseen.images.registry import shift_sets
 
 Rows = list[tuple[str | int, ...]]
 

@@ -8,11 +8,11 @@ import typer
 from unseen.cli.output import console, note, track
 from unseen.cli.running import WorkersOption, processes
 from unseen.cli.settings import setting_option
-from unseen.images.captions.rule import CaptionRule
+from unseen.data.captions.rule import CaptionRule
 from unseen.reading.keys import with_texts
 
 if TYPE_CHECKING:
-    from unseen.images.captions.labelling import CaptionSet
+    from unseen.data.captions.labelling import CaptionSet
 
 
 def captions(
@@ -42,9 +42,9 @@ def captions(
     and listed so that they can be removed from the training set (unseen shifts pool --without).
     """
     rule = with_texts(CaptionRule(), settings or ())
-    from unseen.images.captions.files import Columns, caption_files
-    from unseen.images.captions.labelling import label_captions
-    from unseen.images.captions.matcher import read_names
+    from unseen.data.captions.files import Columns, caption_files
+    from unseen.data.captions.labelling import label_captions
+    from unseen.data.captions.matcher import read_names
 
     found = label_captions(
         caption_files(files),

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unseen.data.core.decoding.resampling import BITS, Taps, columns_first, crop_start, resized_size, taps
+from unseen.data.core.decoding.transform import Transform
 from unseen.features.device_memory import sent
 from unseen.features.gpu.triton_there import use_triton
-from unseen.images.resampling import BITS, Taps, columns_first, crop_start, resized_size, taps
-from unseen.images.transform import Transform
 
 LOW = 12
 """Bits of the low part of a weight."""

@@ -18,14 +18,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unseen.data.core.decoding.decode import decode
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.features.batches import PIXELS_AT_ONCE, Batch, Encoded
 from unseen.features.device_memory import sent
 from unseen.features.gpu.colours import Sampling, rgb
 from unseen.features.gpu.device_resize import Size, exact_dtype, resized_squares, together
 from unseen.features.gpu.nvjpeg import Addresses, NvJpeg, UndecodableError, plane_addresses
-from unseen.images.decode import decode
-from unseen.images.transform import Transform
 
 THREADS = 3
 """One batch is in the hardware decoder while the others are converted and resized."""

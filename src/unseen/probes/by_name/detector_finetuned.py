@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unseen.images.dataset import Target
+from unseen.data.core.dataset import Target
 from unseen.probes.dense.protocols import DETECTION_FINETUNED, DenseProtocol
 from unseen.probes.dense.trained_head import TrainedHead
 from unseen.probes.patches.patch_probe import METRICS

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from unseen.data.core.dataset import Target
 from unseen.errors import UserError, look_up
-from unseen.images.dataset import Target
 from unseen.probes.finetuning.grid import BATCH, SETTINGS, STEPS, FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.protocol import REFERENCE as REFERENCE_NAME
 from unseen.probes.finetuning.protocol import FinetuneProtocol, reference_protocol

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.transform import Transform
 from unseen.probes.image_cell import Stepping
 from unseen.probes.inversion.protocol import InversionProtocol
 from unseen.probes.single_images import Measured, Pixels, SingleImageProbe

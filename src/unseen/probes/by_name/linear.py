@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from unseen.data.core.dataset import Target
 from unseen.errors import UserError
-from unseen.images.dataset import Target
 from unseen.probes.calibration_values import calibration_details, calibration_scores
 from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData, Size, rows_on

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 from unseen.probes.image_cell import Stepping
 from unseen.probes.saliency.grid import parse_grid
 from unseen.probes.saliency.protocol import SaliencyProtocol

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unseen.images.dense.labels import Labels, Objects
-from unseen.images.dense.turned import MIRRORED, turned_labels
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.dense.labels import Labels, Objects
+from unseen.data.core.dense.turned import MIRRORED, turned_labels
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.probes.dense.protocols import DenseProtocol
 from unseen.probes.dense.scaling import (
     detector_image,

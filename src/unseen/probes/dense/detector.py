@@ -27,8 +27,8 @@ from torchvision.models.detection.transform import GeneralizedRCNNTransform
 from torchvision.ops import FeaturePyramidNetwork, roi_align
 from torchvision.ops.feature_pyramid_network import LastLevelMaxPool
 
-from unseen.images.dense.labels import Objects
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.dense.labels import Objects
 from unseen.metrics.boxes import Detections
 from unseen.probes.dense.finite import checked
 from unseen.probes.dense.pyramid import STRIDES, Frozen, FrozenNorms, Pyramid, freeze_early_stages

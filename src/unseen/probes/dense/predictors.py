@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, interpolate
 
 from unseen.backbones.backbone import Backbone
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.images.transform import Transform
 from unseen.probes.dense.bodies import body_with_maps, frozen_last_map
 from unseen.probes.dense.finite import checked
 from unseen.probes.dense.heads import PSPHead, UPerHead

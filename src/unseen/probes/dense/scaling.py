@@ -5,7 +5,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 
 MULTIPLE = 32
 

@@ -13,7 +13,7 @@ from unseen.reading.keys import key
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Spec
-    from unseen.images.dense.labels import Kind
+    from unseen.data.core.dense.labels import Kind
     from unseen.probes.image_cell import ImageCell, ImageInputs
 
 PADDED, WIDE = 2, 3

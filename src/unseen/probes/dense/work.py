@@ -12,11 +12,11 @@ import torch
 from torch import nn
 
 from unseen.backbones.backbone import Backbone
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.dense.labels import Labels, Map, Objects
+from unseen.data.core.dense.pictures import KeptPicture, label_picture
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
-from unseen.images.dense.labels import Labels, Map, Objects
-from unseen.images.dense.pictures import KeptPicture, label_picture
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.transform import Transform
 from unseen.metrics.boxes import Detections
 from unseen.metrics.detection import best_f1_score, coco_scores, voc_scores
 from unseen.probes.dense.batches import TrainingImages, box_batches, map_batches

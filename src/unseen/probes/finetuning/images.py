@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.multi_label import shown_classes, targets
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.core.rows import SPLIT_WORDS
 from unseen.errors import UserError
 from unseen.features.pixels import Pixels, decode_pixels
-from unseen.images.multi_label import shown_classes, targets
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.rows import SPLIT_WORDS
-from unseen.images.transform import Transform
 from unseen.probes.finetuning.order import epoch_order
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.many_shot import Labels

@@ -13,11 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.manifest import Manifest
+from unseen.data.core.source import ImageSource
 from unseen.errors import UserError
 from unseen.features.forward import normalised
-from unseen.images.manifest import Manifest
-from unseen.images.source import ImageSource
-from unseen.images.transform import Transform
 from unseen.metrics.accuracy import top_k_accuracy
 from unseen.probes.finetuning.images import TESTED
 from unseen.probes.finetuning.protocol import FinetuneProtocol

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.source import ImageSource
 from unseen.errors import UserError
 from unseen.features.batches import Decoder, Piece, decoded, geometry
 from unseen.features.device_memory import sent
-from unseen.images.source import ImageSource
-from unseen.images.transform import Transform
 from unseen.probes.finetuning.images import whole_transform
 from unseen.probes.finetuning.order import epoch_order
 from unseen.probes.finetuning.protocol import FinetuneProtocol

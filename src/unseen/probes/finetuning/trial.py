@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from unseen.images.dataset import Target
+from unseen.data.core.dataset import Target
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.job import Fit
 from unseen.probes.probe import Input, Probe

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unseen.backbones.backbone import Backbone, device_of
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.features.forward import AUTOCAST, normalised, products
-from unseen.images.transform import Transform
 from unseen.probes.finetuning.replay import Replay
 from unseen.probes.finetuning.training_state import TrainingState
 from unseen.probes.inversion.protocol import InversionProtocol

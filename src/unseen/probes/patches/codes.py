@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unseen.data.core.dense.labels import Kind, Map
 from unseen.errors import UserError
-from unseen.images.dense.labels import Kind, Map
 
 UNLABELLED = -1
 """The code of pixels without a label."""

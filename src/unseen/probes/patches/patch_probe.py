@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from unseen.images.dataset import Target
-from unseen.images.dense.labels import Kind
+from unseen.data.core.dataset import Target
+from unseen.data.core.dense.labels import Kind
 from unseen.probes.job import Fit, Held, Job
 from unseen.probes.probe import Input, Probe
 from unseen.probes.protocol import Setting

@@ -7,8 +7,8 @@ from math import isfinite
 import torch
 from torch import Tensor
 
+from unseen.data.core.dense.labels import Kind
 from unseen.errors import UserError
-from unseen.images.dense.labels import Kind
 from unseen.probes.patches.codes import Codes
 from unseen.probes.patches.linear import LinearStack, fit_patches
 from unseen.probes.patches.protocols import PatchLinearProtocol, Setting

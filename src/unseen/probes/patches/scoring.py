@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from unseen.data.core.dense.labels import IGNORED, Map
 from unseen.errors import UserError
-from unseen.images.dense.labels import IGNORED, Map
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.depth import depth_errors, depth_scores
 from unseen.metrics.segmentation import confusion, segmentation_scores

@@ -13,13 +13,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unseen.data.core.decoding.decode import Damaged
+from unseen.data.core.dense.labels import Map, Objects
+from unseen.data.core.dense.pictures import KeptPicture, label_picture
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
 from unseen.features.device_memory import free_bytes
 from unseen.features.patches import PatchFeatures
-from unseen.images.decode import Damaged
-from unseen.images.dense.labels import Map, Objects
-from unseen.images.dense.pictures import KeptPicture, label_picture
-from unseen.images.open_dataset import OpenDataset
 from unseen.probes.patches.codes import ClassCodes, Codes, DepthCodes, normal_codes, patch_histograms
 from unseen.probes.patches.labels import PatchLabels
 from unseen.probes.patches.patch_probe import Demand, PatchSize, Predictor

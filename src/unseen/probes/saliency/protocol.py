@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.transform import Transform
 from unseen.probes.saliency.grid import EXACT, Grid
 
 PAPER = "ericsson-2021-saliency"

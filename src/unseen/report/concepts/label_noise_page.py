@@ -5,10 +5,10 @@ from io import BytesIO
 from pathlib import Path
 
 from unseen.analyses.label_noise.inspection import Inspection
+from unseen.data.core.decoding.decode import decode
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.source import ImageSource
 from unseen.errors import UserError
-from unseen.images.decode import decode
-from unseen.images.source import ImageSource
-from unseen.images.transform import Transform
 from unseen.report.core.model import Gallery, Page, Picture, Section
 from unseen.report.core.render import write_page
 from unseen.runs.tables import write_table

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from unseen.data.core.decoding.transform import Transform
 from unseen.exchange.contributions import Contribution
 from unseen.exchange.plausible import comparison, metric_text, published_range, verdict
 from unseen.exchange.record import BackboneFacts, Made, ResultRecord, ScoreFacts
-from unseen.images.transform import Transform
 from unseen.papers.leaderboard import Entry
 from unseen.report.core.metric_words import metric_words, probe_words
 from unseen.report.core.model import Backbone, Cell, Column, Page, Row, Section, Table

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from math import fsum
 
+from unseen.data.registry import DATASETS, task_sets
 from unseen.exchange.contributions import Contribution
 from unseen.exchange.plausible import verdict
 from unseen.exchange.record import ResultRecord
-from unseen.images.registry import DATASETS, task_sets
 from unseen.papers.transfer import LINEAR, published_task_scores, task_setting
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.report.leaderboard.parts import percent

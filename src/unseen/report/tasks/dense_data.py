@@ -6,10 +6,10 @@ from pathlib import Path
 
 from unseen.analyses.tasks.data import is_dense, own_title
 from unseen.analyses.tasks.scores import dense_verdict
+from unseen.data.core.dense.labels import Kind
+from unseen.data.core.dense.pictures import KeptPicture
+from unseen.data.registry import dense_sets
 from unseen.errors import UserError
-from unseen.images.dense.labels import Kind
-from unseen.images.dense.pictures import KeptPicture
-from unseen.images.registry import dense_sets
 from unseen.papers.dense_settings import PATCH_PROBES, PROBE_TITLES, TRAINED
 from unseen.probes.dense.protocols import SHORT
 from unseen.probes.patches.patch_probe import kind_of_metric

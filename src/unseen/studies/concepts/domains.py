@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from unseen.data.concepts.domains import SEEN, level_domains, seen_domain
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.core.source import ImageSource
+from unseen.data.core.splits import COG, COG_BALANCED, SplitRule, Splits
+from unseen.data.core.tars.index import Watch as IndexWatch
+from unseen.data.own.concept_data import ConceptData
+from unseen.data.sources.imagenet_1k import imagenet_1k
+from unseen.data.sources.open_source import open_images
 from unseen.errors import UserError, option
-from unseen.images.domains import SEEN, level_domains, seen_domain
-from unseen.images.imagenet_1k import imagenet_1k
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.open_source import open_images
-from unseen.images.own.concept_data import ConceptData
-from unseen.images.source import ImageSource
-from unseen.images.splits import COG, COG_BALANCED, SplitRule, Splits
-from unseen.images.tars.index import Watch as IndexWatch
 from unseen.runs.setup import SplitsUsed
 from unseen.studies.concepts.levels import ChosenLevels
 from unseen.studies.places import LEVELS, TRUTH, Places

@@ -7,7 +7,7 @@ from io import BytesIO
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.images.drawing_levels import (
+from unseen.data.concepts.drawing_levels import (
     CLASSES,
     IMAGENET,
     OWN,
@@ -20,8 +20,8 @@ from unseen.images.drawing_levels import (
     open_drawings,
     under_imagenet,
 )
-from unseen.images.drawings import concepts, seen_concepts
-from unseen.images.open_dataset import OpenDataset
+from unseen.data.concepts.drawings import concepts, seen_concepts
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.runs.data import Example, Step
 from unseen.runs.notices import Notice, notice
 

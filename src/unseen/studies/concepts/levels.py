@@ -5,13 +5,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from unseen.data.concepts.domains import SEEN
+from unseen.data.concepts.drawing_levels import SEEN as SEEN_DRAWN
+from unseen.data.concepts.drawing_levels import drawing_domains, drawing_levels
+from unseen.data.own.concept_data import ConceptData, open_concept_data
+from unseen.data.own.concept_domains import own_domains
+from unseen.data.own.concept_file import ConceptDescription, ConceptFile, is_concept_file, read_concept_file
 from unseen.errors import UserError
-from unseen.images.domains import SEEN
-from unseen.images.drawing_levels import SEEN as SEEN_DRAWN
-from unseen.images.drawing_levels import drawing_domains, drawing_levels
-from unseen.images.own.concept_data import ConceptData, open_concept_data
-from unseen.images.own.concept_domains import own_domains
-from unseen.images.own.concept_file import ConceptDescription, ConceptFile, is_concept_file, read_concept_file
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.measures import all_measures
@@ -79,7 +79,7 @@ def choose_levels(
 
     Or those of drawings that come with the package.
 
-    Or from a file of the user's own data (`unseen.images.own.concept_file`), whose images are checked. Levels are known
+    Or from a file of the user's own data (`unseen.data.own.concept_file`), whose images are checked. Levels are known
     by their contents: a file with the concepts of a published set is that set.
 
     Args:

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.releases import WNID
 from unseen.errors import UserError, did_you_mean, names_of, option
 from unseen.features.features import INTEGER, Features
 from unseen.features.readers import read_features
-from unseen.images.releases import WNID
 from unseen.studies.stored_features import OWN, Place, check_alike, own_features, read_for_planning, stores_in
 
 SIDES = ("train", "test")

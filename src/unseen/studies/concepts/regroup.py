@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.concepts.domains import SEEN
+from unseen.data.core.splits import draw_place
 from unseen.errors import UserError, option
 from unseen.features.store import MANIFEST, write_store
-from unseen.images.domains import SEEN
-from unseen.images.splits import draw_place
 from unseen.studies.concepts.named_features import SIDES, NamedFeatures, named_features
 from unseen.studies.features import read_about
 from unseen.studies.stored_features import Place

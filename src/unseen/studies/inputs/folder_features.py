@@ -6,11 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unseen.data.concepts.domains import SEEN
+from unseen.data.core.splits import COG
+from unseen.data.core.splits import Splits as DrawnSplits
 from unseen.errors import UserError, names_of, option
 from unseen.features.checked import Tell
-from unseen.images.domains import SEEN
-from unseen.images.splits import COG
-from unseen.images.splits import Splits as DrawnSplits
 from unseen.papers.comparability import Draw
 from unseen.probes.samples import ClassCounts
 from unseen.runs.means import Means

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.backbones.backbone import Backbone
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import ImageError, UserError
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
 from unseen.features.speed import extraction_seconds, seconds_per_image
-from unseen.images.open_dataset import OpenDataset
 from unseen.papers.comparability import Draw
 from unseen.probes.samples import SamplesPerClass
 from unseen.probes.vectors import Order

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.images.decode import Damaged, orientation, read_pixels
-from unseen.images.entries import EntryTable
-from unseen.images.folder import FileImages
-from unseen.images.listing import list_folder
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.open_source import open_images
-from unseen.images.source import ImageSource
-from unseen.images.tars.archive import is_image
-from unseen.images.transform import Transform
+from unseen.data.core.decoding.decode import Damaged, orientation, read_pixels
+from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.entries import EntryTable
+from unseen.data.core.folder import FileImages
+from unseen.data.core.listing import list_folder
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.core.source import ImageSource
+from unseen.data.core.tars.archive import is_image
+from unseen.data.sources.open_source import open_images
 from unseen.studies.opened import OpenedData
 from unseen.text.words import counted
 

@@ -9,11 +9,11 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from unseen.backbones.backbone import Backbone
+from unseen.data.core.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.device import default_device
 from unseen.features.about import BackboneAbout
 from unseen.features.disk import free_disk
 from unseen.files import byte_size
-from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.papers.comparability import ScoredData
 from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.dense.trained_head import TrainedHead

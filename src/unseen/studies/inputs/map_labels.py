@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from unseen.data.core.dense.label_survey import survey_labels
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import names_of
-from unseen.images.dense.label_survey import survey_labels
-from unseen.images.open_dataset import OpenDataset
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.notices import Notice, notice
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
 from unseen.features.disk import free_disk
 from unseen.features.settings import Settings
-from unseen.images.open_dataset import OpenDataset
 from unseen.probes.job import Job
 from unseen.runs.data import Domain, RunData
 from unseen.runs.execute import execute, execute_whole

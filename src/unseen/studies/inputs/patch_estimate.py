@@ -9,11 +9,11 @@ from functools import lru_cache
 import numpy as np
 import torch
 
+from unseen.data.core.dense.labels import Objects
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
 from unseen.features.device_memory import free_bytes
 from unseen.files import byte_size
-from unseen.images.dense.labels import Objects
-from unseen.images.open_dataset import OpenDataset
 from unseen.probes.patches.codes import CODEWORDS, ClassCodes, Codes, DepthCodes, NormalCodes, patch_histograms
 from unseen.probes.patches.patch_probe import PatchProbe, PatchSize
 from unseen.probes.patches.scoring import MapScorer, image_score, map_prediction

@@ -12,14 +12,14 @@ import torch
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import with_patches
 from unseen.backbones.patches import PatchSpec
+from unseen.data.core.dense.label_survey import refuse_unscorable, survey_labels
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.disk import feature_bytes, free_disk, remaining_rows
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
 from unseen.features.speed import extraction_seconds, seconds_per_image
-from unseen.images.dense.label_survey import refuse_unscorable, survey_labels
-from unseen.images.open_dataset import OpenDataset
 from unseen.papers.comparability import ScoredData
 from unseen.probes.image_cell import PICTURES
 from unseen.probes.job import Job, fits_kept

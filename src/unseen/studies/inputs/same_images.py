@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from unseen.backbones.backbone import Backbone
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError, option
 from unseen.features.fingerprint import fingerprint
-from unseen.images.open_dataset import OpenDataset
 from unseen.studies.features import FEATURES
 from unseen.studies.stored_features import Place, stores_in
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.fingerprint import names_and_pixels
-from unseen.images.open_dataset import OpenDataset
 from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.dense.trained_head import TrainedHead
 from unseen.probes.finetuning.trial import Trial

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from unseen.data.concepts.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US
 from unseen.features.checked import Tell
-from unseen.images.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US
 from unseen.papers.comparability import Draw
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice

@@ -194,7 +194,7 @@ def load_model(plan: ModelPlan, device: str) -> "Backbone":
 def class_names(plan: ModelPlan) -> Mapping[str, str]:
     """Class → its name in prompts."""
     from unseen.backbones.zero_shot import imagenet_class_names, read_class_names
-    from unseen.images.formats.named_folders import CIFAR_10, imagenet_classes
+    from unseen.data.formats.named_folders import CIFAR_10, imagenet_classes
 
     if plan.classes == CIFAR:
         return {name: name for name in CIFAR_10}

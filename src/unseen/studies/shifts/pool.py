@@ -16,10 +16,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.joined import JoinedImages, joined_images
 from unseen.device import on_gpu
 from unseen.errors import UserError
 from unseen.files import check_writable, remove_unfinished, write_table
-from unseen.images.joined import JoinedImages, joined_images
 from unseen.probes.finetuning.streamed import StreamedImages
 from unseen.probes.job import Job
 from unseen.runs.execute import OneByOne, execute

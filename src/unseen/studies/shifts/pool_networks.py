@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.files import atomic_write, read_text
-from unseen.images.transform import Transform
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -12,6 +12,7 @@ from typing import Any
 
 from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.classifier import ClassifierSpec, classifier_digest
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.extract import decided_key, store_name
@@ -20,7 +21,6 @@ from unseen.features.logits import logit_settings
 from unseen.features.plan import plan
 from unseen.features.settings import Settings
 from unseen.features.speed import seconds_per_image
-from unseen.images.open_dataset import OpenDataset
 from unseen.metrics.class_subset import lacking_classes
 from unseen.probes.by_name.classifier import PROTOCOL, Classifier
 from unseen.probes.job import Job

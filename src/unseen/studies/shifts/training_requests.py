@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from unseen.images.own.one_split import open_test_set
+from unseen.data.own.one_split import open_test_set
 from unseen.studies.shifts.finetune import FinetuneRequest
 from unseen.studies.shifts.keys import FinetuneKeys, PoolKeys
 from unseen.studies.shifts.model_pool import RATIOS

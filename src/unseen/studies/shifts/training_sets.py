@@ -1,6 +1,6 @@
 """Training sets of the models of a pool, and of fine-tuning: images with classes or with captions.
 
-They are read by `unseen.images.own.one_split`. Images that are used for testing are excluded by their ids, as listed
+They are read by `unseen.data.own.one_split`. Images that are used for testing are excluded by their ids, as listed
 by `unseen shifts captions`.
 """
 
@@ -10,18 +10,18 @@ from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path, PurePosixPath
 
+from unseen.data.captions.files import column_names
+from unseen.data.core.chosen import choose_images
+from unseen.data.core.manifest import whole
+from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.core.source import ImageSource
+from unseen.data.own.contents import digests, shared_images
+from unseen.data.own.one_split import mapped_rows, missing_images, own_listing, own_set, refuse_unlisted
+from unseen.data.own.own_data import OwnData
+from unseen.data.sources.image_tables import CAPTION_COLUMNS, SUFFIXES
 from unseen.errors import UserError, names_of
 from unseen.features.fingerprint import names_and_pixels
 from unseen.files import read_table
-from unseen.images.captions.files import column_names
-from unseen.images.chosen import choose_images
-from unseen.images.image_tables import CAPTION_COLUMNS, SUFFIXES
-from unseen.images.manifest import whole
-from unseen.images.open_dataset import OpenDataset
-from unseen.images.own.contents import digests, shared_images
-from unseen.images.own.one_split import mapped_rows, missing_images, own_listing, own_set, refuse_unlisted
-from unseen.images.own.own_data import OwnData
-from unseen.images.source import ImageSource
 from unseen.ontology.class_lists import CLASS_LISTS, class_list
 
 TRAIN, IMAGENET = "train", "imagenet-1k"

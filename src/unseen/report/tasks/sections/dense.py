@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.images.dense.pictures import legend
+from unseen.data.core.dense.pictures import legend
 from unseen.papers.dense_settings import METRIC_TITLES, text_with_unit
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Gallery, Picture, Section, Series

@@ -1,0 +1,1 @@
+"""From an image file to the pixels that a backbone receives."""

@@ -1,0 +1,114 @@
+"""torchvision data sets by name, such as `torchvision:CIFAR10`. Nothing is downloaded."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.data.core.entries import EntryTable
+from unseen.data.core.releases import provenance
+from unseen.errors import UserError, did_you_mean
+from unseen.extras import install_command
+
+PREFIX = "torchvision:"
+
+
+@dataclass(frozen=True)
+class TorchvisionImages:
+    """A data set that each process opens itself, by name, root and split."""
+
+    name: str
+    root: Path
+    split: str | None
+    entries: EntryTable
+    about: dict[str, str]
+
+    def read(self, number: int) -> NDArray[np.uint8]:
+        data = _open(self.name, self.root, self.split)
+        try:
+            return np.array(data[number][0].convert("RGB"))
+        except MemoryError:  # a fault of the machine, not of the image
+            raise
+        except Exception as error:  # torchvision decodes here, and decoders may raise anything
+            reason = str(error).rstrip(".") or type(error).__name__
+            raise UserError(f"{PREFIX}{self.name}: image {number} cannot be read from {self.root} ({reason})") from None
+
+
+def torchvision_images(name: str, *, root: Path | None = None, split: str | None = None) -> TorchvisionImages:
+    """Images of a torchvision classification data set, as torchvision decodes them.
+
+    Args:
+        name: name of its class in `torchvision.datasets`.
+        root: the folder of its files; required.
+        split: torchvision's name of the split, or "train" or "test" if it has only these. By default torchvision's own
+            default (usually the training images).
+    """
+    name = name.removeprefix(PREFIX)
+    if root is None:
+        raise UserError(f"{PREFIX}{name}: give the folder of torchvision's files (root)")
+    data = _open(name, root, split)
+    labels = _labels(name, data)
+    rows = ((f"{number:08d}", label) for number, label in enumerate(labels))
+    entries = EntryTable.of(rows, f"{PREFIX}{name}")
+    about = provenance(f"{PREFIX}{name}", entries.classes, len(entries), **({"split": split} if split else {}))
+    return TorchvisionImages(name, root, split, entries, about)
+
+
+@lru_cache(maxsize=4)
+def _open(name: str, root: Path, split: str | None) -> Any:
+    try:
+        from torchvision import datasets
+    except ImportError:
+        raise UserError(f"{PREFIX}{name} needs torchvision: {install_command('torchvision')}") from None
+    known = [n for n in datasets.__all__ if n not in {"DatasetFolder", "ImageFolder", "FakeData", "VisionDataset"}]
+    if name not in known:
+        raise UserError(f"torchvision has no data set '{name}'{did_you_mean(name, known)}")
+    kind = getattr(datasets, name)
+    parameters = inspect.signature(kind).parameters
+    try:
+        return kind(str(root), **_split_option(name, parameters, split))
+    except (RuntimeError, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise UserError(f"{PREFIX}{name} cannot be read from {root} ({reason}); download it there first") from None
+
+
+def _split_option(name: str, parameters: Mapping[str, Any], split: str | None) -> dict[str, Any]:
+    if split is None:
+        return {}
+    for option in ("split", "image_set"):
+        if option in parameters:
+            return {option: split}
+    if "train" in parameters and split in {"train", "test"}:
+        return {"train": split == "train"}
+    choices = "its splits are train and test" if "train" in parameters else "it has no splits"
+    raise UserError(f"{PREFIX}{name}: no split '{split}'; {choices}")
+
+
+def _labels(name: str, data: Any) -> list[str]:
+    """Classes in order. Data sets store them under several names; if none is found, every image is read once."""
+    labels = next((getattr(data, a) for a in ("targets", "_labels", "labels", "y") if hasattr(data, a)), None)
+    numbers = _whole_numbers(labels, len(data))
+    if numbers is None:
+        numbers = _whole_numbers([data[i][1] for i in range(len(data))], len(data))
+    if numbers is None:
+        raise UserError(f"{PREFIX}{name}: not every image has exactly one class")
+    classes = getattr(data, "classes", None)
+    if isinstance(classes, Sequence) and classes and max(numbers) < len(classes) and min(numbers) >= 0:
+        names = [c if isinstance(c, str) else ", ".join(map(str, c)) for c in classes]
+        # Two classes with the same name (ImageNet's cranes) are kept apart.
+        if len(set(names)) == len(names):
+            return [names[number] for number in numbers]
+    return [str(number) for number in numbers]
+
+
+def _whole_numbers(values: Any, count: int) -> list[int] | None:
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        return None
+    return array.tolist() if array.shape == (count,) and np.issubdtype(array.dtype, np.integer) else None
