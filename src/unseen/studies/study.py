@@ -189,6 +189,8 @@ def _with_backbones(before: Table, table: Table, where: str, called: str = BACKB
             merged[name] = _with_backbones(before.get(name, NOTHING), value, where, f"{called}.{name}")
         else:
             found = find_key(known, name, place)
+            if found.field == "id" and called == BACKBONE:
+                raise UserError(f"{place}: id is for one backbone; write it in a table [{BACKBONE}.NAME]")
             merged[found.field] = read_value(found, value, place)
     return {name: value for name, value in merged.items() if value is not None}
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from unseen.errors import UserError, look_up
 from unseen.extension.own_code import is_own_file, own_place
+from unseen.probes.by_name import all_probes
 from unseen.reading.guard import read_bounded
 from unseen.reading.keys import Key, keys_of, toml_key, toml_value
 from unseen.reading.toml_records import MOST_BYTES
@@ -70,7 +71,11 @@ def study_of(text: str, name: str, where: str) -> Study:
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{where}: not TOML: {error}") from None
     probes = {key: record[key] for key in ("probes",) if key in record}  # their tables are checked by them
-    study = changed(changed(Study(name=name), probes, where), record, where)
+    study = changed(Study(name=name), probes, where)
+    for word in study.probes:
+        if not is_own_file(word):
+            look_up(all_probes(), word, "probe", f" (probes in {where})")
+    study = changed(study, record, where)
     if study.based_on:
         look_up(dict.fromkeys(shipped_studies()), study.based_on, "study", f" (based-on in {where})")
     return study
@@ -199,8 +204,6 @@ def _line(each: Key, value: Any, comments: bool) -> str:
 
 def study_keys() -> Iterator[tuple[str, Key]]:
     """Every key of a study with its place in the file, such as `knn.k`, for `unseen ls keys` and the reference."""
-    from unseen.probes.by_name import all_probes
-
     yield from ((each.name, each) for each in keys_of(StudyKeys).values())
     yield from ((f"{BACKBONE}.{each.name}", each) for each in keys_of(BackboneKeys).values())
     for name, probe in all_probes().items():

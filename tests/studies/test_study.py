@@ -1,0 +1,177 @@
+"""Studies as files: every key is written and read alike, in TOML, by `--set` and from Python."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from studies import study_of
+from unseen.errors import UserError
+from unseen.reading.keys import Key, keys_of, toml_key, toml_value
+from unseen.studies.differences import study_differences
+from unseen.studies.keys import BackboneKeys, ProbeKeys, StudyKeys
+from unseen.studies.study import Study, probe_keys, with_value
+from unseen.studies.toml import find_study, shipped_studies, study_keys
+from unseen.studies.toml import study_of as read
+
+SEEN = "probes = ['knn']\n"
+STRUCTURAL = {"probes", "based-on"}
+"""Keys whose values decide which other keys there are; the examples of this file set them."""
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
+WORDS = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=8)
+
+
+def values(each: Key) -> st.SearchStrategy[Any]:
+    """Values that a key takes, as Python holds them after reading."""
+    single = st.one_of(*(_single(each, kind) for kind in each.kinds))
+    if not each.listed:
+        return single
+    return st.lists(single, min_size=1, max_size=3).map(tuple)
+
+
+def _single(each: Key, kind: Any) -> st.SearchStrategy[Any]:
+    if isinstance(kind, str):
+        return st.just(kind)
+    if kind is bool:
+        return st.booleans()
+    least = each.least if each.least is not None else -1000
+    most = each.most if each.most is not None else least + 10_000
+    if kind is int:
+        return st.integers(int(least), int(most))
+    if kind is float:
+        return st.floats(least, most, allow_nan=False, allow_infinity=False)
+    return st.sampled_from(each.choices) if each.choices else TEXTS
+
+
+def places() -> Iterator[tuple[str, Key]]:
+    for place, each in study_keys():
+        if place == "backbone.id":
+            yield "backbone.mine.id", each
+        elif place not in STRUCTURAL:
+            yield place, each
+
+
+def study_with(place: str) -> Study:
+    """A study that has the table of a key."""
+    table = place.partition(".")[0]
+    return study_of(probes=["knn" if "." not in place or table == "backbone" else table])
+
+
+def value_at(study: Study, place: str, each: Key) -> Any:
+    table, *inner = place.split(".")[:-1] or [""]
+    if not table:
+        return getattr(study, each.field)
+    settings = study.settings[table] if table != "backbone" else study.backbone[inner[0]] if inner else study.backbone
+    return settings.get(each.field, settings.get(each.name))
+
+
+@given(st.data())
+@pytest.mark.parametrize(("place", "each"), [pytest.param(*pair, id=pair[0]) for pair in places()])
+def test_every_key_is_set_written_and_read_alike(place: str, each: Key, data: st.DataObject) -> None:
+    value = data.draw(values(each))
+    study = with_value(study_with(place), place, toml_value(value))
+    assert value_at(study, place, each) == value
+    again = read(study.to_toml(), "again", "again")
+    assert value_at(again, place, each) == value
+    assert study_differences(study, again) == []
+    assert again.to_toml() == study.to_toml()
+    assert read(study.to_toml(comments=True), "again", "again").to_toml() == study.to_toml()
+
+
+@given(st.lists(WORDS, min_size=1, max_size=4, unique=True))
+def test_lists_are_read_with_commas_too(words: list[str]) -> None:
+    study = with_value(study_of(probes=["knn"]), "datasets", ",".join(words))
+    assert study.datasets == tuple(words)
+    assert with_value(study, "knn.k", "5,20").settings["knn"] == {"k": (5, 20)}
+
+
+@pytest.mark.parametrize("name", shipped_studies())
+def test_a_shipped_study_is_the_same_after_writing_and_reading(name: str, tmp_path: Path) -> None:
+    study = find_study(name)
+    (tmp_path / "mine.toml").write_text(study.to_toml(comments=True), "utf-8")
+    assert find_study(str(tmp_path / "mine.toml")).to_toml() == study.to_toml()
+    written = tomllib.loads(study.to_toml())
+    for key in keys_of(StudyKeys).values():  # every setting is written out, or is known to be unset
+        assert key.name in written or getattr(study, key.field) is None
+    for probe in study.probes:
+        from unseen.studies.study import probe_class
+
+        absent = {key.name for key in probe_keys(probe_class(probe)).values()} - written.get(probe, {}).keys()
+        assert not {name for name in absent if probe_keys(probe_class(probe))[name].default is not None}
+
+
+def test_tables_of_data_and_backbones_survive(tmp_path: Path) -> None:
+    text = """
+        datasets = ["plants", "dtd"]
+        backbones = ["small", "timm:resnet18"]
+        probes = ["knn", "linear", "mine.py"]
+        knn.k = [5, 20]
+        mine.depth = 3
+        [data.plants]
+        train = "photos"
+        test = { images = "more", root = "x" }
+        [backbone]
+        size = 64
+        [backbone.small]
+        id = "timm:vit_small"
+        layers = ["blocks.8", "blocks.11"]
+        pool = ["cls", "avg"]
+    """
+    study = read(text, "own", "own.toml")
+    again = read(study.to_toml(), "own", "own.toml")
+    assert again.to_toml() == study.to_toml()
+    assert again.data["plants"]["test"] == {"images": "more", "root": "x"}
+    assert again.backbone_keys("small").layers == ("blocks.8", "blocks.11")
+    assert (again.backbone_keys("small").size, again.backbone_keys("timm:resnet18").size) == (64, 64)
+    assert again.probe_settings("mine.py") == {"depth": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("probes = 'knn'\nshotz = 3", "did you mean shots"),
+        ("probes = 'knn'\nknn.kk = 3", "did you mean k"),
+        ("probes = 'knn'\nseeds = 'many'", "seeds"),
+        ("probes = 'knn'\nseeds = 0", "at least 1"),
+        ("probes = 'knn'\nmissing-classes = 'skipp'", "skip"),
+        ("probes = 'knn'\nlinear.seeds = 3", "linear"),
+        ("probes = 'knnn'", "did you mean knn"),
+        ("probes = 'knn'\n[backbone]\nsise = 3", "size"),
+        ("probes = 'knn'\nbased-on = 'cog-v3'", "cog-v2"),
+        ("probes = 'knn'\nprobes = 'ridge'\n", "line 2"),
+        ("probes = 'knn'\n[knn\nk = 3", "line 2"),
+        ("probes = 'knn'\ndata = 3", "data"),
+        ("probes = 'knn'\nbackbone.id = 'timm:resnet18'", "[backbone.NAME]"),
+    ],
+)
+def test_wrong_keys_and_values_are_one_sentence_with_the_nearest_ones(text: str, named: str, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(text, "utf-8")
+    with pytest.raises(UserError) as refused:
+        find_study(str(tmp_path / "own.toml")).to_toml()
+    assert named in str(refused.value)
+    assert "own.toml" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@given(st.binary(max_size=200) | TEXTS.map(str.encode))
+def test_a_file_that_is_no_study_is_one_sentence(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.mktemp("hostile") / "own.toml"
+    path.write_bytes(content)
+    try:
+        find_study(str(path))
+    except UserError as error:
+        assert "\n" not in str(error)
+
+
+def test_no_two_keys_have_one_name() -> None:
+    every = [place for place, _ in study_keys()]
+    assert len(every) == len({*every})
+    assert not {*keys_of(StudyKeys)} & {"backbone", "data", "files"}
+    for cls in (StudyKeys, BackboneKeys, ProbeKeys):
+        for name, each in keys_of(cls).items():
+            assert each.help, name
+            assert toml_key(name) == name
