@@ -345,7 +345,7 @@ def test_output_without_unicode_is_no_error() -> None:
 
 
 REFUSED = [
-    (["ls", "nothing"], "KIND must be one of studies, keys, backbones"),
+    (["ls", "nothing"], "KIND must be one of studies, keys, schema, backbones"),
     (["ls", "probs"], "did you mean probes"),
     (["ls", "levels", "cog-v2"], "unseen ls levels takes no NAME"),
     (["ls", "datasets", "--catalogue"], "unseen ls datasets takes no --catalogue"),

@@ -73,10 +73,11 @@ def test_concepts(unseen: Unseen, place: Path) -> None:
     (place / "levels.csv").write_text("\n".join(lines))
     write_features(place / "features/l1", ("train", "test"), ["a", "b", "c"])
     words = (
-        "concepts", "--features", place / "features", "--levels", place / "levels.csv", "--domains", "l1", "--shots",
-        "all", "--seeds", 1, "--workers", 1, "--protocol", "cog-v2-short", "--out", place / "run",
+        "run", "cog-v2", "--features", place / "features", "--set", f"levels={place / 'levels.csv'}",
+        "--datasets", "l1", "--shots", "all", "--seeds", 1, "--workers", 1,
+        "--set", "logistic.protocol=cog-v2-short", "--out", place / "run",
     )  # fmt: skip
-    own = ("--probe", place / "probe.py", "--metric", place / "metric.py")
+    own = ("--probes", f"logistic,{place / 'probe.py'}", "--set", f"metrics={place / 'metric.py'}")
     code, _, said = unseen(*words, *own)
     assert code == 0, said
     assert said.index("Running your own code") < said.index("jobs to do")
@@ -111,7 +112,7 @@ def test_a_probe_that_fails_once(unseen: Unseen, place: Path) -> None:
     write_features(place / "features", ("train", "test"), ["a", "b", "c"])
     (place / "probe.py").write_text(PROBE.replace("        means =", "        1 / (1 - seed)\n        means ="))
     files = [place / f"features/{split}.npz" for split in ("train", "test")]
-    words = ("probe", *files, "--probe", place / "probe.py", "--shots", 5, "--seeds", 3, "--out", place / "run")
+    words = ("probe", *files, "--probes", place / "probe.py", "--shots", 5, "--seeds", 3, "--out", place / "run")
     code, said, notes = unseen(*words)
     assert (code, "line 13: ZeroDivisionError" in notes, "Report:" in said) == (1, True, True)
     assert {score.seed for score in read_run(place / "run").scores} == {0, 2}
@@ -123,8 +124,10 @@ def test_a_probe_that_fails_once(unseen: Unseen, place: Path) -> None:
 def test_tasks(unseen: Unseen, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PROTOCOLS, "ericsson-2021", replace(ERICSSON_2021, steps=2))
     write_features(place / "features/digits", ("train", "val", "test"), list("012345"))
-    words = ("tasks", "--features", place / "features", "--backbone", "mine", "--workers", 1, "--out", place / "run")
-    code, _, said = unseen(*words, "--probe", place / "probe.py", "--metric", place / "metric.py")
+    words = ("run", "ericsson-2021", "--features", place / "features", "--datasets", "digits", "--backbone", "mine",
+             "--workers", 1, "--out", place / "run")  # fmt: skip
+    metric = ("--set", f"metrics={place / 'metric.py'}")
+    code, _, said = unseen(*words, *metric, "--probes", f"linear,{place / 'probe.py'}")
     assert code == 0, said
     values = {(score.probe, score.metric): score.value for score in read_run(place / "run").scores}
     assert values["own-mean", "own-errors"] == pytest.approx(1 - values["own-mean", "top1"])
@@ -143,14 +146,14 @@ def test_tasks(unseen: Unseen, place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert re.search(r"own-mean\s+all\s+own-errors\s+[\d.]+\s+probe and metric", page)
 
     # A probe by its name joins the run; what is there is not done again.
-    code, said, notes = unseen(*words, "--probe", "knn")
+    code, said, notes = unseen(*words, "--probes", "knn")
     assert code == 0, notes
-    assert "1 of 2 jobs to do" in notes
+    assert "1 of 1 jobs to do" in notes
     assert "Further probes and metrics" in said
     assert "knn-20" in said
     scores = {(score.probe, score.metric) for score in read_run(place / "run").scores}
     assert scores == {*values, ("knn-20", "top1"), ("knn-20", "top5")}
-    code, _, said = unseen(*words, "--probe", "kn")
+    code, _, said = unseen(*words, "--probes", "kn")
     assert (code, "did you mean knn" in said) == (2, True)
 
 
@@ -160,7 +163,8 @@ def test_what_files_say_of_themselves(unseen: Unseen, place: Path) -> None:
     assert json.loads(said)["metric top1"] == "0 to 1, higher is better (share)"
     code, said, _ = unseen("ls", "metrics", place / "metric.py", "--json")
     assert json.loads(said)["range"] == "0 to ∞, lower is better"
-    assert unseen("ls", "probes", "knn")[0] == 2
+    assert "nearest neighbours" in unseen("ls", "probes", "knn")[1]
+    assert unseen("ls", "probes", "knnn")[0] == 2
 
 
 def test_concepts_of_ones_own_from_one_file(unseen: Unseen, place: Path) -> None:
@@ -180,8 +184,8 @@ def test_concepts_of_ones_own_from_one_file(unseen: Unseen, place: Path) -> None
         ("music", 8, 4),
     ]
     code, _, said = unseen(
-        "concepts", "--levels", place / "mine.toml", "--backbone", place / "net.py", "--preprocessing", "own",
-        "--protocol", "cog-v2-short", "--shots", "all", "--seeds", 1, "--workers", 1, "--device", "cpu",
+        "run", "cog-v2", "--set", f"levels={place / 'mine.toml'}", "--backbone", place / "net.py", "--set",
+        "preprocessing=own", "--set", "logistic.protocol=cog-v2-short", "--shots", "all", "--seeds", 1, "--workers", 1,
         "--out", place / "run",
     )  # fmt: skip
     assert code == 0, said
@@ -194,8 +198,8 @@ def test_concepts_of_ones_own_from_one_file(unseen: Unseen, place: Path) -> None
     assert run.splits.test == 2
     assert {score.domain for score in run.scores} == {"seen", "music"}
     # The folder of a run may have come from somebody else: its backbones are not run for being named there.
-    code, _, said = unseen("concepts", "--finetune", "--levels", place / "mine.toml", "--out", place / "run")
-    assert (code, "is code that would run here" in said) == (2, True)
+    code, _, said = unseen("run", place / "run", "--probes", "fine-tuned", "--out", place / "run")
+    assert (code, "net.py" in said, "--allow-code" in said) == (2, True, True)
     (place / "images/violin/copy.png").write_bytes((place / "images/violin/0.png").read_bytes())
     (place / "images/violin/again.png").write_bytes((place / "images/violin/0.png").read_bytes())
     (place / "images/violin/more.png").write_bytes((place / "images/violin/0.png").read_bytes())

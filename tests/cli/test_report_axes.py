@@ -59,13 +59,13 @@ def test_one_backbone_is_one(unseen: Unseen, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give folders of runs"),
-        (["--axes"], "give folders of runs"),
+        ([], "no runs to report on"),
+        (["--axes"], "no runs to report on"),
         (["nowhere"], "nowhere: no run.json in it, so it is not the folder of a run"),
         (["--shifts", "nowhere.csv"], "nowhere.csv: no such file"),
         (["--published", "--out", "axes.pdf"], "axes.pdf: --out must end in .html"),
-        (["--published", "--table", "t.csv"], "--table cannot be used with --published"),
-        (["nowhere", "--compare", "a", "b", "--published"], "--published cannot be used with --compare"),
+        (["--published", "--table", "t.csv"], "write them with --export, not --table"),
+        (["nowhere", "--compare", "a", "b", "--published"], "leave out --published"),
     ],
 )
 def test_mistakes_are_one_sentence(

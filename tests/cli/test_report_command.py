@@ -86,7 +86,7 @@ def test_runs_of_several_studies_make_the_page_across_axes(
 
 def test_fine_tuning_alone_is_reported_too(unseen: Unseen, tmp_path: Path) -> None:
     job = finetune_job("a", "dtd", finetune_grid())
-    data = RunData("tuned", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a", study="tasks")
+    data = RunData("tuned", (), [Domain("dtd", "DTD", axis="tasks")], [Backbone("a", "yours")], "a")
     write_run(tmp_path, data, [job.key])
     values = search_kept(job, [("top1", 0.5512), ("ece", 0.0333), ("scaled-ece", 0.0111)])
     list(run_here([job], tmp_path / "results", lambda _: values))
@@ -96,15 +96,18 @@ def test_fine_tuning_alone_is_reported_too(unseen: Unseen, tmp_path: Path) -> No
     assert all(number in (tmp_path / "page.html").read_text() for number in ("55.12", "3.33", "1.11"))
 
 
-def test_a_run_is_not_extended_by_one_of_another_study(tmp_path: Path) -> None:
+def test_a_run_is_extended_by_data_sets_of_another_axis(tmp_path: Path) -> None:
     run = write_concept_run(tmp_path, [Backbone("a", "yours")], lambda *_: 0.6)
-    data = RunData("tasks", (), [Domain("dtd", "DTD")], [Backbone("a", "yours")], "a", study="tasks")
-    with pytest.raises(Exception, match="a run of unseen concepts"):
-        extend_run(run, data, ["key"])
+    concepts = read_run(run)
+    data = RunData("tasks", (), [Domain("dtd", "DTD", axis="tasks")], [Backbone("a", "yours")], "a")
+    extend_run(run, data, [finetune_job("a", "dtd", finetune_grid())])
+    both = read_run(run)
+    assert both.axes == ["concepts", "tasks"]
+    assert both.on_axes("concepts").scores == concepts.scores
 
 
 def test_accuracy_on_imagenet_stays_when_more_is_added(tmp_path: Path) -> None:
     run = write_task_run(tmp_path, ("a",), score, top1={"a": 0.7})
     data = read_run(run)
-    bare = RunData("tasks", (), data.domains, [Backbone("a", "yours")], "a", study="tasks")
-    assert extend_run(run, bare, [])[0].backbones[0].imagenet_top1 == 0.7
+    extend_run(run, RunData("tasks", (), data.domains, [Backbone("a", "yours")], "a"), [])
+    assert read_run(run).backbones[0].imagenet_top1 == 0.7

@@ -136,4 +136,4 @@ def test_an_export_states_the_settings_of_additional_probes(tmp_path: Path, unse
     assert unseen("export", tmp_path / "run", "--out", tmp_path / "r.json").code == 0
     found = read_results_file(tmp_path / "r.json").records
     stated = {each.probe: each.missing for record in found for each in stated_settings(record)}
-    assert stated == {"logistic": (), "many-shot": ()}
+    assert stated == {"logistic": (), "linear": ()}

@@ -103,7 +103,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
         (("--datasets", "digits", "--devices", "cuda:99"), "--devices 99"),
         (("--datasets", "digits", "--devices", "gpu"), "--devices must be all, numbers of GPUs"),
         (("--datasets", "digits", "--seeds", 0), "seeds must be at least 1, not 0"),
-        (("--datasets", "digits", "--workers", -1), "--workers must be at least 1"),
+        (("--datasets", "digits", "--workers", -1), "--workers must be at least 0, not -1"),
         (("--datasets", "digits", "--shots", 5, "--set", "fine-tuned.shots=5"), "no key 'shots'"),
     ],
 )

@@ -49,7 +49,7 @@ def runs(draw: st.DrawFn) -> RunData:
     middle, half = (draw(st.integers(1, 996)) / part for part in (997, 9970))
     scores.append(Score(axis, protocol.name, "a", "d", "centroids", 5, 0, "top1", middle, middle - half, middle + half))
     counts = {"train": 1000, "test": images}
-    used = ProtocolUsed.of("logistic" if axis == "concepts" else "many-shot", protocol)
+    used = ProtocolUsed.of("logistic" if axis == "concepts" else "linear", protocol)
     return RunData(
         "", scores, [Domain("d", "D", axis=axis)], [Backbone("a", "")], "a", protocols=[used],
         scored=[ScoredData("a", "d", protocol.name, 3, counts, "given")],

@@ -65,12 +65,13 @@ def print_scores(data: "RunData", table: Path | None) -> None:
 
     summary = write_scores(data, table)
     over = "mean ± standard deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
-    measured = [str(name) for name in summary["metric"].unique()]
+    measured, probes = ([str(name) for name in summary[column].unique()] for column in ("metric", "probe"))
+    probe = f"{probes[0]} probe, " if len(probes) == 1 else ""
     for metric in ["top1"] if "top1" in measured else measured:
         share = data.metrics[metric].unit == "share"
         shown = wide(summary, metric, share=share).rename(columns={each.name: each.title for each in data.domains})
         name = "top-1" if metric == "top1" else metric_words(metric)
-        caption = f"{data.title}: {name}{', percent' if share else ''}, {over}"
+        caption = f"{data.title}: {probe}{name}{', percent' if share else ''}, {over}"
         print_table(caption, list(shown.columns), shown.itertuples(index=False))
     show_relative(data)
     for sentence in [*data.notices, *comparison_notices(data)]:

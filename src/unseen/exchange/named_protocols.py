@@ -96,7 +96,7 @@ def _with_torch(probe: str, protocol: str) -> Named | None:
     from unseen.probes.many_shot import PROTOCOLS as MANY_SHOT
     from unseen.probes.patches.protocols import PATCH_CONTEXT, PATCH_LINEAR
 
-    if probe == "many-shot" and protocol in MANY_SHOT:
+    if probe == "linear" and protocol in MANY_SHOT:
         return Named(_settings(MANY_SHOT[protocol]), others={"converge": ("all",)})
     patch = {each.name: each for each in (PATCH_LINEAR, PATCH_CONTEXT)}
     return _of(patch.get(protocol), frozenset({"patches"}))

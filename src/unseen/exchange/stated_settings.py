@@ -13,8 +13,6 @@ from unseen.exchange.record import ResultRecord
 from unseen.runs.setup import Setting
 from unseen.text.words import joined
 
-SETTINGS_OF = {"linear": "many-shot"}
-"""Probe → the name under which a record has its settings, if that is not the name of the probe."""
 MOST_NAMED = 3
 
 
@@ -35,8 +33,7 @@ class Stated:
 def stated_settings(record: ResultRecord) -> Iterator[Stated]:
     """One for each probe of a record with a known protocol; the user's own probes and metrics have none."""
     own = own_metrics(record)
-    probes = [SETTINGS_OF.get(score.probe, score.probe) for score in record.scores]
-    for probe in dict.fromkeys([*probes, *record.settings]):
+    for probe in dict.fromkeys([*(score.probe for score in record.scores), *record.settings]):
         settings = record.settings.get(probe, {})
         if probe not in own and "code" not in settings and (stated := compared(probe, record.protocol, settings)):
             yield stated

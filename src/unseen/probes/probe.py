@@ -157,7 +157,8 @@ class Probe:
         validation: what becomes of a data set's own validation samples: a probe chooses its settings on them, or is
             trained on them too.
         split: whether it needs training and test data; episodes are drawn from all samples together.
-        once: whether a study fits it with the first seed only, since it chooses among several draws of its own.
+        once: whether a study fits it with the first seed only, unless it has a number of seeds of its own: it chooses
+            among several draws of its own.
         keeps_hits: whether its results say which test images are classified correctly.
         extended: whether it is one of the further probes of ImageNet-CoG's first version (`--extended all`).
         scored: whether it gives class scores (`test_scores`), which a user's own metrics need.

@@ -34,7 +34,7 @@ class ProtocolUsed:
     """How a probe is trained.
 
     Attributes:
-        probe: name of the probe in scores, such as `logistic` or `many-shot`; `fine-tuned` for fine-tuning.
+        probe: name of the probe in scores, such as `logistic` or `fine-tuned`.
         name: name of the protocol, such as `cog-v2`.
         settings: everything in the protocol that can change a number.
     """

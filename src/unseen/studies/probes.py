@@ -48,9 +48,8 @@ class StudyProbe:
         """Its jobs on feature vectors, if it takes them."""
         if not vectors.takes(self.probe):
             return
-        seeds = self.seeds[:1] if self.probe.once else self.seeds
         fitted = self.own or self.probe
-        yield from fitted.jobs(vectors, seeds, self.numbers, gpu=on_gpu())
+        yield from fitted.jobs(vectors, self.seeds, self.numbers, gpu=on_gpu())
 
     def shot_notices(self, vectors: Vectors, named: str) -> Iterator[Notice]:
         """Notices about shots for which a data set has too few samples or classes."""
@@ -122,7 +121,8 @@ def _study_probe(study: Study, word: str, tell: Callable[[str], None]) -> StudyP
         return StudyProbe(own.probe, shots, seeds, own)
     kind, known = probe_class(word), probe_keys(probe_class(word))
     probe = kind(**{known[name].field: value for name, value in values.items()})
-    return StudyProbe(probe, shots, seeds)
+    once = probe.once and "seeds" not in study.probe_settings(word)
+    return StudyProbe(probe, shots, seeds[:1] if once else seeds)
 
 
 def _own_values(word: str, values: dict[str, Any]) -> tuple[tuple[str, Any], ...]:

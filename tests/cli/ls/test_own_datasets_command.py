@@ -73,7 +73,8 @@ def test_a_study_of_an_own_data_set(unseen: Unseen, tmp_path: Path, backbone: st
     write_birds(tmp_path / "birds")
     head = f'name = "garden"\ntitle = "Garden birds"\nlicence = "CC0"\ncitation = "Me 2026"\n{TABLES}'
     place, out = write_toml(tmp_path, head), tmp_path / "run"
-    options = ("tasks", "--backbone", backbone, "--out", out, "--workers", 1, "--datasets", place)
+    options = ("run", "ericsson-2021", "--probes", "linear", "--backbone", backbone, "--out", out, "--workers", 1)
+    options += ("--datasets", place)
     code, said, notes = unseen(*options)
     assert code == 0, notes
     assert "Garden birds (your data set)" in said
@@ -92,12 +93,13 @@ def test_a_study_of_an_own_data_set(unseen: Unseen, tmp_path: Path, backbone: st
     (tmp_path / "birds/train/wren/train2.jpg").rename(tmp_path / "birds/train/tit/moved.jpg")
     code, _, error = unseen(*options)
     assert (code, "a run that differs in the list of the images of garden" in error) == (2, True)
-    plan = library.tasks(backbone, datasets=[library.open_dataset(place)], out=tmp_path / "other", dry_run=True)
+    opened = library.open_dataset(place)
+    plan = library.run("ericsson-2021", backbone, data=opened, out=tmp_path / "other", dry_run=True)
     assert [part["data set"] for part in plan.parts] == ["garden"]
 
 
 def test_words_that_are_no_data_sets(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
-    options = ("tasks", "--backbone", backbone, "--out", tmp_path / "run", "--datasets")
+    options = ("run", "ericsson-2021", "--backbone", backbone, "--out", tmp_path / "run", "--datasets")
     places = [write_birds(tmp_path / part / "birds", {"train": 5, "test": 1}) for part in "ab"]
     for words, reason in [
         ("cifar", "did you mean cifar10"),

@@ -13,7 +13,8 @@ def test_writes_the_test_set_and_says_what_it_covers(tmp_path: Path, capsys: pyt
         f"k{i}\t{text}" for i, text in enumerate(["a tench", "two goldfish", "tench or goldfish", "a boat", "a crane"])
     ]
     (tmp_path / "a.tsv").write_text("\n".join(["key\tcaption", *lines, "broken"]) + "\n")
-    captions([tmp_path], id_="key", text="caption", out=tmp_path / "out", least=1, held_out=1, workers=1)
+    settings = ["least=1", "held-out=1"]
+    captions([tmp_path], id_="key", text="caption", out=tmp_path / "out", settings=settings, workers=1)
     said = capsys.readouterr()
     # Two classes are cranes, so that caption names several, as does the third.
     assert "5 captions: 2 name one class, 2 name several" in said.out

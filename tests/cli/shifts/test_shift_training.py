@@ -25,9 +25,9 @@ def data(tmp_path: Path) -> Path:
 
 def test_a_pool(unseen: Run, data: Path) -> None:
     common = (
-        "shifts", "pool", "--data", data / "bright", "--data", data / "dark", "--network", NETWORK, "--size", SIZE,
-        "--steps", 2, "--batch", 8, "--ratios", "1", "--shares", "0.5", "--workers", 0, "--out", data / "pool",
-        "--without", data / "remove.csv",
+        "shifts", "pool", "--data", data / "bright", "--data", data / "dark", "--network", NETWORK,
+        "--set", f"size={SIZE}", "--set", "steps=2", "--set", "batch=8", "--set", "ratios=1", "--set", "shares=0.5",
+        "--workers", 0, "--out", data / "pool", "--without", data / "remove.csv",
     )  # fmt: skip
     answer = unseen(*common, "--dry-run")
     assert (answer.code, "3 of 3 to do" in answer.out) == (0, True), answer.err
@@ -41,12 +41,12 @@ def test_a_pool(unseen: Run, data: Path) -> None:
         ("test_vit λ=1 100%", "bright"), ("test_vit λ=0 100%", "dark"),
         ("test_vit λ=0.5 100%", "bright+dark"),
     ]  # fmt: skip
-    answer = unseen("shifts", "run", "--models", data / "pool/models.csv", "--test-set", data / "dark", "--workers", 0,
-                    "--device", "cpu", "--out", data / "run")  # fmt: skip
+    answer = unseen("run", "shifts", "--backbone", data / "pool/models.csv", "--datasets", data / "dark",
+                    "--workers", 1, "--out", data / "run")  # fmt: skip
     assert answer.code == 0, answer.err
     assert len((data / "run/accuracies.csv").read_text().splitlines()) == 4
-    answer = unseen(*common, "--shares", "half")
-    assert (answer.code, "--shares" in answer.err) == (2, True)
+    answer = unseen(*common, "--set", "shares=half")
+    assert (answer.code, "shares" in answer.err) == (2, True)
 
 
 def test_templates_of_a_pool_are_checked_before_training(
@@ -57,15 +57,15 @@ def test_templates_of_a_pool_are_checked_before_training(
     Path("odd.txt").write_text("a photo\n")
     Path("prompts.txt").write_text("one {}\n")
     common = (
-        "shifts", "pool", "--data", "bright", "--network", tiny, "--steps", 1, "--batch", 4, "--ratios", "1",
-        "--workers", 0, "--out", data / "pool",
+        "shifts", "pool", "--data", "bright", "--network", tiny, "--set", "steps=1", "--set", "batch=4",
+        "--set", "ratios=1", "--workers", 0, "--out", data / "pool",
     )  # fmt: skip
     for templates in ("name", "opnai", "odd.txt", "nowhere.txt"):
         for more in ((), ("--dry-run",)):
-            answer = unseen(*common, "--templates", templates, *more)
+            answer = unseen(*common, "--set", f"templates={templates}", *more)
             assert (answer.code, answer.err.count("\n")) == (2, 1), answer.err
         assert not [*data.glob("pool/results/*")]
-    answer = unseen(*common, "--templates", "prompts.txt")
+    answer = unseen(*common, "--set", "templates=prompts.txt")
     assert answer.code == 0, answer.err
     monkeypatch.chdir(data / "dark")
     [plan] = read_plans(data / "pool/models.csv")
@@ -76,8 +76,9 @@ def test_fine_tuning_and_what_lies_between(unseen: Run, data: Path) -> None:
     tiny = tiny_clip(data / "tiny", weights=True)
     (data / "colours.csv").write_text("class\nred\nblue\ngreen\n")
     common = (
-        "shifts", "finetune", "--backbone", tiny, "--data", data / "bright", "--outputs", data / "colours.csv",
-        "--templates", "photo", "--steps", 2, "--batch", 8, "--workers", 0, "--out", data / "tuned",
+        "shifts", "finetune", "--backbone", tiny, "--data", data / "bright",
+        "--set", f"outputs={data / 'colours.csv'}", "--set", "templates=photo", "--set", "steps=2", "--set", "batch=8",
+        "--workers", 0, "--out", data / "tuned",
     )  # fmt: skip
     answer = unseen(*common, "--dry-run")
     assert (answer.code, "2 of 2 to do" in answer.out) == (0, True), answer.err
@@ -85,8 +86,8 @@ def test_fine_tuning_and_what_lies_between(unseen: Run, data: Path) -> None:
     assert answer.code == 0, answer.err
     ends = data / "tuned/zero-shot.safetensors", data / "tuned/rate-3e-05.safetensors"
     assert unseen("shifts", "interpolate", *ends, "--out", data / "wise").code == 0
-    answer = unseen("shifts", "run", "--models", data / "tuned/models.csv", "--test-set", data / "dark", "--workers", 0,
-                    "--device", "cpu", "--out", data / "run")  # fmt: skip
+    answer = unseen("run", "shifts", "--backbone", data / "tuned/models.csv", "--datasets", data / "dark",
+                    "--workers", 1, "--out", data / "run")  # fmt: skip
     assert answer.code == 0, answer.err
     groups = [line.split(",")[1] for line in (data / "run/accuracies.csv").read_text().splitlines()]
     assert groups == ["group", "zero-shot", "fine-tuned", "fine-tuned"]
@@ -99,8 +100,8 @@ def test_a_zero_shot_run_names_its_prompts(unseen: Run, data: Path) -> None:
     models = [("photo", "photo"), ("plain", "plain"), ("own", str(data / "prompts.txt"))]
     rows = [f"{name},{tiny},zero-shot,colours.csv,{templates}" for name, templates in models]
     (data / "m.csv").write_text("\n".join(["model,backbone,head,classes,templates", *rows]))
-    common = ("shifts", "run", "--test-set", data / "dark", "--workers", 0, "--device", "cpu")
-    answer = unseen(*common, "--models", data / "m.csv", "--out", data / "run")
+    common = ("run", "shifts", "--datasets", data / "dark", "--workers", 1)
+    answer = unseen(*common, "--backbone", data / "m.csv", "--out", data / "run")
     assert answer.code == 0, answer.err
     run = read_run(data / "run")
     digests = {each.name: each.classifier for each in run.backbones}
@@ -109,7 +110,8 @@ def test_a_zero_shot_run_names_its_prompts(unseen: Run, data: Path) -> None:
     assert 'the prompt "a photo of a {}."' in said["model photo"]
     assert 'the prompt "{}"' in said["model plain"]
     assert "prompts.txt" in said["model own"]
-    refused = unseen(*common, "--backbone", tiny, "--head", "zero-shot", "--outputs", data / "colours.csv",
-                     "--templates", "name", "--out", data / "other")  # fmt: skip
+    head = ("backbone.head=zero-shot", f"backbone.outputs={data / 'colours.csv'}", "backbone.templates=name")
+    settings = [word for each in head for word in ("--set", each)]
+    refused = unseen(*common, "--backbone", tiny, *settings, "--out", data / "other")
     assert (refused.code, "photo" in refused.err, "plain" in refused.err) == (2, True, True)
     assert not (data / "other").exists()

@@ -102,7 +102,7 @@ class OutputStage:
             loads=loads(jobs, todo, shared=_model),
             notices=[
                 *self.opened.absent,
-                *(left_out(name, f"{name} is passed over: {why}") for name, why in found.passed_over.items()),
+                *(left_out(name, f"{name}: {why}") for name, why in found.passed_over.items()),
             ],
         )  # fmt: skip
 
