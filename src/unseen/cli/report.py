@@ -68,7 +68,7 @@ def report(
         raise UserError(f"{out}: --out must end in .html")
     found = report_on(
         runs or [], shifts=shifts, published=published, axes=axes, compare=compare, shots=_one_number_of_shots(shots),
-        id_sets=id_ or (), ood_sets=ood or (),
+        id_sets=id_ or (), ood_sets=ood or (), beside=out.parent,
     )  # fmt: skip
     if table is not None and isinstance(found.source, AxesPage):
         raise UserError("the page across axes has several tables; write them with --export, not --table")

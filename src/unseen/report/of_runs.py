@@ -88,7 +88,7 @@ def report(
     id_sets, ood_sets = ([names] if isinstance(names, str) else list(names) for names in (id, ood))
     found = report_on(
         folders, shifts=None if shifts is None else Path(shifts), published=published, axes=axes, compare=pair,
-        shots=one_number_of_shots(shots), id_sets=id_sets, ood_sets=ood_sets,
+        shots=one_number_of_shots(shots), id_sets=id_sets, ood_sets=ood_sets, beside=page.parent,
     )  # fmt: skip
     write_page(found.page, page)
     if export is not None:
@@ -108,6 +108,7 @@ def report_on(
     shots: int | None = None,
     id_sets: Sequence[str] = (),
     ood_sets: Sequence[str] = (),
+    beside: Path | None = None,
 ) -> Reported:
     """The page of runs: that of their axis, or the page across axes.
 
@@ -118,6 +119,7 @@ def report_on(
         compare: two backbones to compare image by image, shown first.
         shots: number of shots of this comparison; None for all samples.
         id_sets, ood_sets: for runs on test sets of shifts, the columns to fit; by default derived from the test sets.
+        beside: the folder that the page is written into, to link to the studies of the runs.
     """
     across = published or axes or shifts is not None
     if not folders and not published and shifts is None:
@@ -137,19 +139,19 @@ def report_on(
         from unseen.report.axes.page import axes_page
 
         shown = study_axes(folders, shifts, published=published)
-        return with_studies(Reported(axes_page(shown), shown), folders)
+        return with_studies(Reported(axes_page(shown), shown), folders, beside)
     if compare is not None:
-        return with_studies(_concept_page(folders, _pair(folders, compare, shots), kinds[0]), folders)
+        return with_studies(_concept_page(folders, _pair(folders, compare, shots), kinds[0]), folders, beside)
     [kind] = kinds
     found = _shift_page(folders, id_sets, ood_sets) if kind == "shifts" else PAGES[kind](folders)
-    return with_studies(found, folders)
+    return with_studies(found, folders, beside)
 
 
-def with_studies(found: Reported, folders: Sequence[Path]) -> Reported:
+def with_studies(found: Reported, folders: Sequence[Path], beside: Path | None = None) -> Reported:
     """A page with the section about the studies of its runs, before the last section."""
     from unseen.report.core.study import study_section
 
-    section = study_section(folders)
+    section = study_section(folders, beside)
     if section is None:
         return found
     *first, last = found.page.sections
@@ -179,7 +181,9 @@ def write_run_pages(folder: Path) -> dict[Path, Reported]:
     data = read_run(folder)
     kinds = [kind for kind, axes in KINDS.items() if data.on_axes(*axes).scores and {*axes} & {*data.axes}]
     pages = {
-        folder / (REPORT if place == 0 else f"report-{kind}.html"): with_studies(PAGES[kind]([folder]), [folder])
+        folder / (REPORT if place == 0 else f"report-{kind}.html"): with_studies(
+            PAGES[kind]([folder]), [folder], folder
+        )
         for place, kind in enumerate(kinds)
     }
     for path, found in pages.items():

@@ -1,9 +1,14 @@
 """The section about the study of a run: how it differs from the shipped one, and every setting."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import quote
+
+from markupsafe import Markup
 
 from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.runs.record import read_record
 from unseen.studies.differences import differences_from_shipped, settings_of
 from unseen.studies.study import FILES, Study
 from unseen.studies.study_file import studies_in
@@ -13,21 +18,29 @@ MOST_STUDIES = 10
 """Studies whose settings a page lists, when it shows many runs."""
 
 
-def study_section(folders: Sequence[Path]) -> Section | None:
-    """The studies of some runs; None if they have none."""
-    studies = [(_named(folder, path, folders), read_study(path)) for folder in folders for path in studies_in(folder)]
+def study_section(folders: Sequence[Path], beside: Path | None = None) -> Section | None:
+    """The studies of some runs; None if they have none.
+
+    Args:
+        beside: the folder of the page, to link to their files; None for no links.
+    """
+    paths = [(_named(folder, path, folders), path) for folder in folders for path in studies_in(folder)]
+    studies = [(name, read_study(path)) for name, path in paths]
     if not studies:
         return None
+    links = [_link(name, path, beside) for name, path in paths]
     return Section(
         "study",
         "Study" if len(studies) == 1 else "Studies",
-        sentences=[_sentence(name, study) for name, study in studies],
+        sentences=[
+            *(_sentence(link, study) for link, (_, study) in zip(links, studies, strict=True)),
+            *map(_again, folders[:1] if len(folders) == 1 else ()),
+        ],
         tables=[
             *(table for number, each in enumerate(studies, 1) for table in _different(number, *each)),
             *(_settings(number, *each) for number, each in enumerate(studies[:MOST_STUDIES], 1)),
         ],
-        note="study.toml in the folder of the run has every setting; unseen run study.toml runs it again, and unseen "
-        "show explains each.",
+        note="The file has every setting, and unseen show explains each.",
     )
 
 
@@ -35,14 +48,27 @@ def _named(folder: Path, path: Path, folders: Sequence[Path]) -> str:
     return path.name if len(folders) == 1 else f"{folder.resolve().name}/{path.name}"
 
 
-def _sentence(name: str, study: Study) -> str:
+def _link(name: str, path: Path, beside: Path | None) -> Markup:
+    if beside is None:
+        return Markup("<code>{}</code>").format(name)
+    place = Path(os.path.relpath(path.resolve(), beside.resolve())).as_posix()
+    return Markup('<a href="{}"><code>{}</code></a>').format(quote(place), name)
+
+
+def _sentence(name: Markup, study: Study) -> Markup:
     different = differences_from_shipped(study)
     if different is None:
-        return f"{name} follows no study that comes with unseen."
+        return Markup("{} follows no study that comes with unseen.").format(name)
     how = (
         f"with {len(different)} changed {'setting' if len(different) == 1 else 'settings'}" if different else "as it is"
     )
-    return f"{name} is {study.based_on} {how}."
+    return Markup("{} is {} {}.").format(name, study.based_on, how)
+
+
+def _again(folder: Path) -> Markup:
+    """The command of the last call, to run it in another folder."""
+    command = read_record(folder)[0].remarks.get("run it again", "")
+    return Markup("Run it again in the folder of the run: <code>{}</code>").format(command) if command else Markup("")
 
 
 def _different(number: int, name: str, study: Study) -> Iterator[Table]:
