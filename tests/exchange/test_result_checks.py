@@ -168,6 +168,9 @@ def test_tasks_are_set_beside_the_tables_of_tasks(tmp_path: Path) -> None:
         notes = found(tmp_path, records(0.2, **changes))
         assert {note.severity for note in notes} == {"note"}
         assert sum("not comparable" in note.text for note in notes) == 1
+    unnamed = found(tmp_path, records(0.2, protocol=""))  # as of k nearest neighbours
+    assert {note.where for note in unnamed} == {"m, dtd"}
+    assert not any("does not know the settings" in note.text for note in unnamed)
 
 
 def test_what_is_odd_in_itself_is_a_warning(tmp_path: Path) -> None:

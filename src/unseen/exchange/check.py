@@ -86,7 +86,7 @@ def errors(file: ResultsFile) -> Iterator[Finding]:
 
 
 def _where(record: ResultRecord) -> str:
-    return f"{record.backbone.name}, {record.protocol}, {record.data.name}"
+    return ", ".join(filter(None, [record.backbone.name, record.protocol, record.data.name]))
 
 
 def _record_errors(record: ResultRecord) -> Iterator[str]:
@@ -192,7 +192,8 @@ def _unchecked(record: ResultRecord) -> Iterator[str]:
         verb = "is a metric" if len(own) == 1 else "are metrics"
         yield f"{', '.join(own)} {verb} of the author's own: only ranges and means were checked"
     for probe, settings in record.settings.items():
-        if probe not in own and "code" not in settings and named(probe, record.protocol) is None:
+        unknown = record.protocol and named(probe, record.protocol) is None
+        if unknown and probe not in own and "code" not in settings:
             yield f"this installation does not know the settings of {record.protocol}, which were not checked"
 
 
