@@ -1,0 +1,78 @@
+"""Units of unequal weight as units of equal weight, so that the mean is exact and its error is that of a ratio.
+
+An accuracy over concepts with different numbers of images, and the mean of accuracies per class, are ratios of sums
+over units. To first order, a ratio varies as the mean of its linearised values (the delta method; Cochran 1977, §6).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.metrics.resampling import Floats
+
+
+def linearised(
+    values: Floats, *, sizes: NDArray[np.integer] | None = None, classes: NDArray[np.integer] | None = None
+) -> Floats:
+    """Values whose plain mean over units is the weighted mean of the given ones, under each seed.
+
+    With sizes nᵤ (concepts with nᵤ test images, values their accuracies), the mean is Σnᵤvᵤ/Σnᵤ = r over all seeds, and
+    zₛᵤ = r + (nᵤ/n̄)(vₛᵤ − r).
+
+    With classes (units are images, the mean is that of accuracies μ per class), zₛᵤ = r + U/(C·n_c)·(μₛ_c − μ_c +
+    √(n_c/(n_c − 1))·(vₛᵤ − μₛ_c)): deviations from the mean of their class, corrected for having estimated it. Classes
+    of one image have no such deviation; all of them together count as one class in this.
+
+    Both are linear in the values, so that differences of linearised values are linearised differences.
+
+    Args:
+        values: (…, seeds, units).
+        sizes: (units,) number of test images of each unit, at least 1.
+        classes: (units,) class index of each unit.
+    """
+    matrix = np.asarray(values, dtype=np.float64)
+    units = matrix.shape[-1]
+    if sizes is None and classes is None:
+        return matrix
+    given = sizes if sizes is not None else classes
+    if (sizes is not None and classes is not None) or np.shape(given) != (units,):
+        raise UserError(f"{units} units have either one size or one class each, not {np.shape(given)}")
+    if sizes is not None:
+        return _of_sizes(matrix, np.asarray(sizes, dtype=np.float64))
+    return _of_classes(matrix, np.asarray(classes))
+
+
+def _of_sizes(matrix: Floats, sizes: Floats) -> Floats:
+    if not (sizes > 0).all():
+        raise UserError("a unit has at least one test image; leave units without images out")
+    weights = sizes / sizes.mean()
+    ratio = np.asarray((matrix * weights).mean(axis=(-2, -1)))[..., None, None]
+    return np.asarray(ratio + weights * (matrix - ratio))
+
+
+def _of_classes(matrix: Floats, classes: NDArray[np.integer]) -> Floats:
+    place, counts = np.unique(classes, return_inverse=True, return_counts=True)[1:]
+    ratio = per_stratum(matrix, place, counts).mean(axis=(-2, -1))[..., None, None]
+    # Classes of one image form one stratum, with the number of the first of them.
+    single = np.flatnonzero(counts == 1)
+    alike = np.arange(len(counts))
+    alike[single] = single[:1].repeat(len(single))
+    stratum, members = np.unique(alike[place], return_inverse=True, return_counts=True)[1:]
+    by_seed = per_stratum(matrix, stratum, members)
+    change = (by_seed - by_seed.mean(axis=-2, keepdims=True))[..., stratum]
+    size = members[stratum].astype(np.float64)
+    scale = np.sqrt(size / np.maximum(size - 1, 1))
+    weight = len(place) / (len(counts) * counts[place])
+    return np.asarray(ratio + weight * (change + scale * (matrix - by_seed[..., stratum])))
+
+
+def per_stratum(matrix: Floats, place: NDArray[np.integer], counts: NDArray[np.integer]) -> Floats:
+    """(…, strata) means of (…, units) values.
+
+    Args:
+        place: (units,) from 0 to strata − 1.
+        counts: (strata,) units of each.
+    """
+    rows = matrix.reshape(-1, matrix.shape[-1])
+    sums = np.array([np.bincount(place, weights=row, minlength=len(counts)) for row in rows])
+    return np.asarray((sums / counts).reshape(*matrix.shape[:-1], len(counts)))
