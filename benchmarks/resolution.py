@@ -251,28 +251,33 @@ def rank_table(number: int) -> None:
 
 def plan_table(number: int) -> None:
     """Pilots, what they plan for a difference with 80% power, and the power that this has."""
-    print("\nPlans for 80% power. From 200 pilots: the plan from their mean components, its power, and the middle half"
-          " of single pilots' plans\n\n| pilot | seeds differ by | difference | more | planned | power, % | single pilots"
+    print("\nPlans for 80% power from components that are known well, the power that they have, and the middle half of"
+          " plans from single pilots\n\n| pilot | seeds differ by | difference | more | planned | power, % | single pilots"
           " |\n| --- | ---: | ---: | --- | ---: | ---: | --- |")  # fmt: skip
     for world, seeds, deviation, difference in (
         (World(45, 20), 5, 0.01, 0.025), (World(200, 10), 5, 0.01, 0.02), (World(45, 20), 10, 0.02, 0.03),
         (World(10, 100, fixed=True), 5, 0.005, 0.02), (World(10, 200, fixed=True), 3, 0.01, 0.03),
     ):  # fmt: skip
-        pilots = [parts for parts in _pilots(world, seeds, deviation)]
-        mean = _mean_components(pilots)
+        large = World(10 if world.fixed else 400, 200 if world.fixed else world.images, world.fixed)
+        mean = _mean_components(_pilots(large, 50, deviation, 20))
         design = Design(
             images=world.units if world.fixed else world.images,
             seeds=seeds,
             concepts=None if world.fixed else world.concepts,
         )
-        plan, single = needed(mean, difference, design), [needed(each, difference, design) for each in pilots[:50]]
+        plan = needed(mean, difference, design)
+        single = [needed(each, difference, design) for each in _pilots(world, seeds, deviation, 40)]
         for part in ("images", "concepts", "seeds"):
             planned = getattr(plan, part)
             if planned is None or planned > 20_000:
                 continue
             bigger = World(
                 planned if part == "concepts" else world.concepts,
-                -(-planned // 10) if part == "images" and world.fixed else planned if part == "images" else world.images,
+                -(-planned // 10)
+                if part == "images" and world.fixed
+                else planned
+                if part == "images"
+                else world.images,
                 world.fixed,
             )
             power = _power(bigger, planned if part == "seeds" else seeds, deviation, difference, number)
@@ -286,12 +291,14 @@ def plan_table(number: int) -> None:
             )
 
 
-def _pilots(world: World, seeds: int, deviation: float) -> Iterator[Components]:
+def _pilots(world: World, seeds: int, deviation: float, number: int) -> list[Components]:
     concepts = None if world.fixed else np.repeat(np.arange(world.concepts), world.images)
-    for drawn in batches(np.random.default_rng(5), world, seeds, 200):
+    pilots = []
+    for drawn in batches(np.random.default_rng(5), world, seeds, number):
         hits = drawn.hits(np.array([ACCURACY, ACCURACY]), deviation)
-        for one in (hits[:, 0].astype(np.float64) - hits[:, 1]).reshape(len(hits), seeds, -1):
-            yield components(one, concepts)
+        differences = (hits[:, 0].astype(np.float64) - hits[:, 1]).reshape(len(hits), seeds, -1)
+        pilots += [components(one, concepts) for one in differences]
+    return pilots
 
 
 def _mean_components(pilots: Sequence[Components]) -> Components:

@@ -51,8 +51,7 @@ class Standings:
         """The names of each tie group."""
         numbers = range(1, int(self.group.max(initial=0)) + 1)
         return tuple(
-            tuple(name for name, own in zip(self.names, self.group, strict=True) if own == number)
-            for number in numbers
+            tuple(name for name, own in zip(self.names, self.group, strict=True) if own == number) for number in numbers
         )
 
 
