@@ -122,7 +122,8 @@ def crossed(
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim != 2:
         raise UserError(f"a crossed design has one row per seed and one column per unit, not shape {matrix.shape}")
-    return from_squares(squares(linearised(matrix, sizes=sizes, classes=classes)), pseudo_units)
+    equal = linearised(matrix, sizes=sizes, classes=classes)
+    return from_squares(squares(equal.columns(slice(None))), pseudo_units)
 
 
 def squares(values: Floats) -> Squares:

@@ -1,4 +1,4 @@
-"""An estimate with its standard error and degrees of freedom, and what follows: interval, p-value, detectable difference.
+"""An estimate with its standard error and degrees of freedom; its interval, p-value and detectable difference.
 
 Every function of many comparisons at once uses the same three array functions, so that numbers agree.
 """

@@ -4,16 +4,34 @@ An accuracy over concepts with different numbers of images, and the mean of accu
 over units. To first order, a ratio varies as the mean of its linearised values (the delta method; Cochran 1977, §6).
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.metrics.resampling import Floats
 
+Values = NDArray[np.floating] | NDArray[np.bool_] | NDArray[np.signedinteger]
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """Values of units of equal weight, computed for some units at a time.
+
+    Attributes:
+        mean: (…,) mean over seeds and units.
+        columns: (…, seeds, chosen units) values of these units in 64 bits.
+    """
+
+    mean: Floats
+    columns: Callable[[slice], Floats]
+
 
 def linearised(
-    values: Floats, *, sizes: NDArray[np.integer] | None = None, classes: NDArray[np.integer] | None = None
-) -> Floats:
+    values: Values, *, sizes: NDArray[np.integer] | None = None, classes: NDArray[np.integer] | None = None
+) -> Linearised:
     """Values whose plain mean over units is the weighted mean of the given ones, under each seed.
 
     With sizes nᵤ (concepts with nᵤ test images, values their accuracies), the mean is Σnᵤvᵤ/Σnᵤ = r over all seeds, and
@@ -26,47 +44,60 @@ def linearised(
     Both are linear in the values, so that differences of linearised values are linearised differences.
 
     Args:
-        values: (…, seeds, units).
+        values: (…, seeds, units), at least one seed and two units.
         sizes: (units,) number of test images of each unit, at least 1.
         classes: (units,) class index of each unit.
     """
-    matrix = np.asarray(values, dtype=np.float64)
-    units = matrix.shape[-1]
+    matrix = np.asarray(values)
+    if matrix.ndim < 2 or not matrix.size or matrix.shape[-1] < 2:
+        raise UserError(f"a mean over seeds and units needs at least 2 units, not results of shape {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise UserError("results of units are finite numbers; leave out units that a backbone or a seed lacks")
     if sizes is None and classes is None:
-        return matrix
-    given = sizes if sizes is not None else classes
-    if (sizes is not None and classes is not None) or np.shape(given) != (units,):
-        raise UserError(f"{units} units have either one size or one class each, not {np.shape(given)}")
+        return Linearised(
+            np.asarray(matrix.mean(axis=(-2, -1), dtype=np.float64)),
+            lambda chosen: matrix[..., chosen].astype(np.float64),
+        )
+    weights = sizes if sizes is not None else classes
+    if (sizes is not None and classes is not None) or np.shape(weights) != matrix.shape[-1:]:
+        raise UserError(f"{matrix.shape[-1]} units have either one size or one class each, not {np.shape(weights)}")
     if sizes is not None:
         return _of_sizes(matrix, np.asarray(sizes, dtype=np.float64))
     return _of_classes(matrix, np.asarray(classes))
 
 
-def _of_sizes(matrix: Floats, sizes: Floats) -> Floats:
+def _of_sizes(matrix: Values, sizes: Floats) -> Linearised:
     if not (sizes > 0).all():
         raise UserError("a unit has at least one test image; leave units without images out")
     weights = sizes / sizes.mean()
-    ratio = np.asarray((matrix * weights).mean(axis=(-2, -1)))[..., None, None]
-    return np.asarray(ratio + weights * (matrix - ratio))
+    mean = np.asarray((matrix @ weights).mean(axis=-1) / len(weights))
+    ratio = mean[..., None, None]
+    return Linearised(mean, lambda chosen: np.asarray(ratio + weights[chosen] * (matrix[..., chosen] - ratio)))
 
 
-def _of_classes(matrix: Floats, classes: NDArray[np.integer]) -> Floats:
+def _of_classes(matrix: Values, classes: NDArray[np.integer]) -> Linearised:
     place, counts = np.unique(classes, return_inverse=True, return_counts=True)[1:]
-    ratio = per_stratum(matrix, place, counts).mean(axis=(-2, -1))[..., None, None]
+    mean = np.asarray(per_stratum(matrix, place, counts).mean(axis=(-2, -1)))
     # Classes of one image form one stratum, with the number of the first of them.
     single = np.flatnonzero(counts == 1)
     alike = np.arange(len(counts))
     alike[single] = single[:1].repeat(len(single))
     stratum, members = np.unique(alike[place], return_inverse=True, return_counts=True)[1:]
     by_seed = per_stratum(matrix, stratum, members)
-    change = (by_seed - by_seed.mean(axis=-2, keepdims=True))[..., stratum]
+    change = by_seed - by_seed.mean(axis=-2, keepdims=True)
     size = members[stratum].astype(np.float64)
     scale = np.sqrt(size / np.maximum(size - 1, 1))
     weight = len(place) / (len(counts) * counts[place])
-    return np.asarray(ratio + weight * (change + scale * (matrix - by_seed[..., stratum])))
+
+    def columns(chosen: slice) -> Floats:
+        own = stratum[chosen]
+        deviation = change[..., own] + scale[chosen] * (matrix[..., chosen] - by_seed[..., own])
+        return np.asarray(mean[..., None, None] + weight[chosen] * deviation)
+
+    return Linearised(mean, columns)
 
 
-def per_stratum(matrix: Floats, place: NDArray[np.integer], counts: NDArray[np.integer]) -> Floats:
+def per_stratum(matrix: Values, place: NDArray[np.integer], counts: NDArray[np.integer]) -> Floats:
     """(…, strata) means of (…, units) values.
 
     Args:

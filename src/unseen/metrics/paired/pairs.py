@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 from unseen.metrics.paired.crossed import Crossed, Squares, from_squares
 from unseen.metrics.paired.estimate import p_values
-from unseen.metrics.paired.linearised import linearised
+from unseen.metrics.paired.linearised import Linearised, Values, linearised
 from unseen.metrics.resampling import Floats
 
+CELLS = 1 << 20
+"""Values in memory at a time, 8 MiB."""
 ROUNDING = 1e-12
 """A sum of squares below this share of what it is a difference of is 0: the two backbones have the same results."""
 
@@ -54,7 +56,7 @@ class Pairs:
 
 
 def all_pairs(
-    values: Floats | NDArray[np.bool_],
+    values: Values,
     *,
     sizes: NDArray[np.integer] | None = None,
     classes: NDArray[np.integer] | None = None,
@@ -67,13 +69,10 @@ def all_pairs(
         sizes, classes: weights of units, as in `linearised`.
         pseudo_units: as in `crossed`.
     """
-    results = np.asarray(values)
-    if results.ndim != 3 or results.shape[2] < 2 or not results.size:
-        raise UserError(f"pairs need results of backbones × seeds × at least 2 units, not shape {results.shape}")
-    exact = linearised(np.asarray(results, dtype=np.float64), sizes=sizes, classes=classes)
-    if not np.isfinite(exact).all():
-        raise UserError("pairs need finite results of all backbones; leave out units that a backbone lacks")
-    return Pairs(exact.mean(axis=(1, 2)), _difference_squares(exact), tuple(pseudo_units))
+    if np.ndim(values) != 3:
+        raise UserError(f"pairs need results of backbones × seeds × units, not shape {np.shape(values)}")
+    equal = linearised(values, sizes=sizes, classes=classes)
+    return Pairs(equal.mean, _difference_squares(equal, *np.shape(values)), tuple(pseudo_units))
 
 
 def unpacked(bits: NDArray[np.uint8], images: int) -> NDArray[np.bool_]:
@@ -83,25 +82,32 @@ def unpacked(bits: NDArray[np.uint8], images: int) -> NDArray[np.bool_]:
     return np.unpackbits(bits, axis=-1, count=images).view(np.bool_)
 
 
-def _difference_squares(values: Floats) -> Squares:
-    backbones, seeds, units = values.shape
-    centred = values - values.mean(axis=(1, 2), keepdims=True)
-    of_units, of_seeds = centred.mean(axis=1), centred.mean(axis=2)
-    rest = centred - of_units[:, None] - of_seeds[:, :, None]
-    means = values.mean(axis=(1, 2))
+def _difference_squares(values: Linearised, backbones: int, seeds: int, units: int) -> Squares:
+    """Sums of squares of all differences, from blocks of units."""
+    of_seeds = np.zeros((backbones, seeds))
+    products_of_units, products = np.zeros((backbones, backbones)), np.zeros((backbones, backbones))
+    block = max(1, CELLS // (backbones * seeds))
+    for start in range(0, units, block):
+        centred = values.columns(slice(start, start + block)) - values.mean[:, None, None]
+        of_units, rows = centred.mean(axis=1), centred.reshape(backbones, -1)
+        of_seeds += centred.sum(axis=2)
+        products_of_units += of_units @ of_units.T
+        products += rows @ rows.T
+    all_squares, squares_of_units = _between(products), seeds * _between(products_of_units)
+    squares_of_seeds = _between(of_seeds @ of_seeds.T) / units
+    rest = (all_squares - squares_of_units - squares_of_seeds) * (seeds > 1)
     return Squares(
-        mean=np.subtract.outer(means, means),
-        ss_units=seeds * _between(of_units),
-        ss_seeds=units * _between(of_seeds),
-        ss_rest=_between(rest.reshape(backbones, -1)),
+        mean=np.subtract.outer(values.mean, values.mean),
+        ss_units=squares_of_units,
+        ss_seeds=squares_of_seeds,
+        ss_rest=np.where(rest > ROUNDING * all_squares, rest, 0.0),
         seeds=seeds,
         units=units,
     )
 
 
-def _between(rows: Floats) -> Floats:
-    """(B, B) squared distances of rows."""
-    products = rows @ rows.T
+def _between(products: Floats) -> Floats:
+    """(B, B) squared distances of rows from their products; rounding errors count as 0."""
     norms = np.add.outer(np.diag(products), np.diag(products))
     squares = norms - 2 * products
     return np.where(squares > ROUNDING * norms, squares, 0.0)
