@@ -1,5 +1,6 @@
 """Hits of backbones on test images whose true accuracies and effects are known, for simulations."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,10 @@ HARD = 0.08
 """Standard deviation over concepts of the accuracy of all backbones."""
 LASTING, SHARED = 0.6, 0.6
 """Share of an image's difficulty that is the same under all seeds, and share of this that all backbones have."""
+
+
+CELLS = 2_000_000
+"""Hits in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -84,3 +89,18 @@ def draw(rng: np.random.Generator, world: World, *, seeds: int, number: int, bac
     if world.fixed:
         effects -= effects.mean(axis=-1, keepdims=True)
     return Draws(latent, effects, rng.standard_normal((number, backbones, seeds, 1)))
+
+
+def batches(rng: np.random.Generator, world: World, seeds: int, number: int, backbones: int = 2) -> Iterator[Draws]:
+    """Draws of all simulations, as many at a time as fit into memory."""
+    size = max(1, CELLS // (backbones * seeds * world.concepts * world.images))
+    for start in range(0, number, size):
+        yield draw(rng, world, seeds=seeds, number=min(size, number - start), backbones=backbones)
+
+
+def units_of(world: World, hits: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """(n, S, U) differences of two backbones on each unit."""
+    differences = hits[:, 0].view(np.int8) - hits[:, 1].view(np.int8)
+    if world.fixed:
+        return differences.reshape(*differences.shape[:2], -1).astype(np.float32)
+    return np.asarray(differences.mean(axis=-1, dtype=np.float32))

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-from made_hits import World, draw
 
+from made_hits import World, draw
 from unseen.metrics.paired.bootstrap import crossed_bootstrap
 from unseen.metrics.paired.crossed import PLUS_MINUS, crossed
 from unseen.metrics.paired.pairs import Pairs, all_pairs, unpacked
 from unseen.metrics.paired.standings import standings
-from unseen.metrics.resampling import RESAMPLES
+from unseen.metrics.resampling import RESAMPLES, Floats
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ def main() -> None:
     print(f"{backbones} backbones, {images:,} images, {seeds} seeds; {platform.machine()}, NumPy {np.__version__}")
 
 
-def loop(difference: np.ndarray, resamples: int) -> list[float]:
+def loop(difference: Floats, resamples: int) -> list[float]:
     """The means of resamples, one by one."""
     rng = np.random.default_rng(0)
     seeds, images = difference.shape

@@ -9,23 +9,20 @@ of seeds (0, 1 or 3 points) and of images, whose difficulty both backbones share
 import argparse
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
-from made_hits import ACCURACY, Draws, World, draw
+from numpy.typing import NDArray
 from scipy import stats
 
+from made_hits import ACCURACY, World, batches, units_of
+from resolution_plans import plan_table, rank_table
 from unseen.metrics.paired.bootstrap import crossed_bootstrap
-from unseen.metrics.paired.components import Components, components
 from unseen.metrics.paired.crossed import PLUS_MINUS, Squares, squares
-from unseen.metrics.paired.estimate import p_values, quantile
-from unseen.metrics.paired.pairs import all_pairs
-from unseen.metrics.paired.power import Design, needed
-from unseen.metrics.paired.standings import standings
-from unseen.metrics.ranks import ranks_from_draws
-from unseen.metrics.resampling import Floats
+from unseen.metrics.paired.estimate import quantile
+from unseen.text.words import counted
 
 SEEDS = (1, 2, 3, 5, 10)
 OF_SEEDS = (0.0, 0.01, 0.03)
@@ -42,8 +39,6 @@ WORLDS = (
 )
 RESAMPLES = 500
 """Of the bootstrap: fewer than on a page, which widens its intervals by about 1%."""
-CELLS = 2_000_000
-"""Hits in memory at a time."""
 RESAMPLED_CELLS = 20_000_000
 """Seeds × units of all simulations that are resampled; with more, only the first simulations are."""
 
@@ -53,20 +48,23 @@ class Cell:
     """Simulations of one world, effect of seeds, true difference and number of seeds."""
 
     sums: list[Squares] = field(default_factory=list)
-    values: list[Floats] = field(default_factory=list)
+    values: list[NDArray[np.float32]] = field(default_factory=list)
 
     def joined(self) -> Squares:
         """The sums of squares of all simulations."""
-        arrays = [
-            np.concatenate([getattr(each, name) for each in self.sums])
-            for name in ("mean", "ss_units", "ss_seeds", "ss_rest")
-        ]
-        return Squares(*arrays, self.sums[0].seeds, self.sums[0].units)
+        return Squares(
+            mean=np.concatenate([each.mean for each in self.sums]),
+            ss_units=np.concatenate([each.ss_units for each in self.sums]),
+            ss_seeds=np.concatenate([each.ss_seeds for each in self.sums]),
+            ss_rest=np.concatenate([each.ss_rest for each in self.sums]),
+            seeds=self.sums[0].seeds,
+            units=self.sums[0].units,
+        )
 
 
 @dataclass(frozen=True)
-class Found:
-    """What the simulations of a cell found: shares, and the mean width over that of an interval that knows the error.
+class Outcome:
+    """What the simulations of a cell say: shares, and the mean width over that of an interval that knows the error.
 
     Attributes:
         seed_share: share of the variance that seeds are responsible for.
@@ -78,23 +76,13 @@ class Found:
     seed_share: float
 
 
-def batches(rng: np.random.Generator, world: World, seeds: int, number: int, backbones: int = 2) -> Iterator[Draws]:
-    """Draws of all simulations, as many at a time as fit into memory."""
-    size = max(1, CELLS // (backbones * seeds * world.concepts * world.images))
-    for start in range(0, number, size):
-        yield draw(rng, world, seeds=seeds, number=min(size, number - start), backbones=backbones)
+Outcomes = dict[tuple[float, float, int], Outcome]
+"""(true difference, effect of seeds, seeds) → what the simulations say."""
+Text = Callable[[Outcome], str]
 
 
-def units_of(world: World, hits: np.ndarray) -> Floats:
-    """(n, S, U) differences of two backbones on each unit."""
-    differences = hits[:, 0].view(np.int8) - hits[:, 1].view(np.int8)
-    if world.fixed:
-        return differences.reshape(*differences.shape[:2], -1).astype(np.float32)
-    return differences.mean(axis=-1, dtype=np.float32)
-
-
-def simulate(world: World, number: int) -> dict[tuple[float, float, int], Found]:
-    """(true difference, effect of seeds, seeds) → what was found."""
+def simulate(world: World, number: int) -> Outcomes:
+    """Simulate one world with all effects of seeds, differences and numbers of seeds."""
     rng, most = np.random.default_rng([world.units, world.images]), max(SEEDS)
     cells: dict[tuple[float, float, int], Cell] = {}
     resampled = min(number, RESAMPLED_CELLS // (most * world.units))
@@ -108,20 +96,20 @@ def simulate(world: World, number: int) -> dict[tuple[float, float, int], Found]
                     first.values.append(values)
                 for seeds in SEEDS:
                     cells.setdefault((difference, deviation, seeds), Cell()).sums.append(squares(values[:, :seeds]))
-    found = {}
+    outcomes = {}
     for (difference, deviation, seeds), cell in cells.items():
         values = np.concatenate(cells[difference, deviation, most].values)[:resampled, :seeds]
-        found[difference, deviation, seeds] = judged(world, cell.joined(), values, difference, deviation)
-    return found
+        outcomes[difference, deviation, seeds] = judged(world, cell.joined(), values, difference, deviation)
+    return outcomes
 
 
-def judged(world: World, sums: Squares, values: Floats, difference: float, deviation: float) -> Found:
+def judged(world: World, sums: Squares, values: NDArray[np.float32], difference: float, deviation: float) -> Outcome:
     """Compare the intervals of all simulations with the true difference."""
     widened = sums.with_pseudo_units(PLUS_MINUS) if world.fixed else sums
     error, df = widened.error_and_df()
     half = quantile(0.975, df) * error
     low, high = np.quantile(crossed_bootstrap(values, resamples=RESAMPLES), [0.025, 0.975], axis=0)
-    return Found(
+    return Outcome(
         covered=float((np.abs(widened.mean - difference) <= half).mean()),
         bootstrap=float(((low <= difference) & (difference <= high)).mean()),
         width=float(half.mean() / (stats.norm.ppf(0.975) * sums.mean.std())),
@@ -131,23 +119,23 @@ def judged(world: World, sums: Squares, values: Floats, difference: float, devia
 
 def interval_tables(number: int) -> list[str]:
     """Print the tables of coverage, false positives and widths; return requirements that are not met."""
-    found = {world: simulate(world, number) for world in WORLDS}
+    outcomes = {world: simulate(world, number) for world in WORLDS}
     coverage = [lambda one: f"{100 * one.covered:.1f}", lambda one: f"{100 * one.bootstrap:.1f}"]
     wrong = [lambda one: f"{100 - 100 * one.covered:.1f}", lambda one: f"{100 - 100 * one.bootstrap:.1f}"]
     title = "Share of 95% intervals with the true difference of 3 points, %: t interval (bootstrap)"
-    _print(title, found, 0.03, coverage)
-    _print("Share of tests at 5% that find a difference of equal backbones, %: t (bootstrap)", found, 0.0, wrong)
+    _print(title, outcomes, 0.03, coverage)
+    _print("Share of tests at 5% that find a difference of equal backbones, %: t (bootstrap)", outcomes, 0.0, wrong)
     title = "Mean width over that of an interval that knows the variance (share of the variance due to seeds, %)"
-    _print(title, found, 0.03, [lambda one: f"{one.width:.2f}", lambda one: f"{100 * one.seed_share:.0f}"])
+    _print(title, outcomes, 0.03, [lambda one: f"{one.width:.2f}", lambda one: f"{100 * one.seed_share:.0f}"])
     return [
         f"{world}, seeds {100 * deviation:.0f} points, {seeds} seeds, difference {100 * difference:.0f}: {problem}"
-        for world, of in found.items()
+        for world, of in outcomes.items()
         for (difference, deviation, seeds), one in of.items()
         for problem in unmet(one, difference, deviation, seeds, number)
     ]
 
 
-def unmet(one: Found, difference: float, deviation: float, seeds: int, number: int) -> Iterator[str]:
+def unmet(one: Outcome, difference: float, deviation: float, seeds: int, number: int) -> Iterator[str]:
     """Requirements that a cell does not meet, but for two Monte Carlo standard errors."""
     least = {1: 0.0, 2: 0.90}.get(seeds, 0.93)
     most = {1: 1.0, 2: 1.0, 10: 0.06}.get(seeds, 0.07)
@@ -162,10 +150,10 @@ def unmet(one: Found, difference: float, deviation: float, seeds: int, number: i
         yield f"{one.width:.2f} times as wide"
 
 
-def _print(title: str, found: dict, difference: float, parts: Sequence) -> None:
-    print(f"\n{title}\n\n| units | seeds differ by | {' | '.join(f'{seeds} seeds' for seeds in SEEDS)} |")
+def _print(title: str, outcomes: Mapping[World, Outcomes], difference: float, parts: Sequence[Text]) -> None:
+    print(f"\n{title}\n\n| units | seeds differ by | {' | '.join(counted(seeds, 'seed') for seeds in SEEDS)} |")
     print(f"| --- | ---: |{' ---: |' * len(SEEDS)}")
-    for world, of in found.items():
+    for world, of in outcomes.items():
         for deviation in OF_SEEDS:
             ones = [of[difference, deviation, seeds] for seeds in SEEDS]
             cells = [f"{parts[0](one)} ({parts[1](one)})" for one in ones]
@@ -214,117 +202,13 @@ def few_differing(number: int) -> None:
         print(f"| {images} | {np.abs(values).mean() * images:.1f} | {' | '.join(cells)} |", flush=True)
 
 
-def rank_table(number: int) -> None:
-    """Ten backbones, some nearly equal: how often the true rank is in the interval."""
-    print("\nRank intervals of ten backbones, six of them within half a point: t (bootstrap of ranks)\n")
-    print("| images | seeds differ by | seeds | true rank in the interval, lowest of ten, % | mean ranks in it |"
-          " wrong winner, % |\n| ---: | ---: | ---: | ---: | ---: | ---: |")  # fmt: skip
-    accuracies = ACCURACY + np.array([0.05, 0.049, 0.02, 0.004, 0.003, 0.002, 0.001, 0.0005, 0, -0.05])
-    names, truth = [str(place) for place in range(10)], np.arange(1, 11)
-    for images, deviation, seeds in (
-        (2000, 0.0, 1), (2000, 0.0, 3), (2000, 0.03, 3), (2000, 0.0, 5), (2000, 0.03, 5), (10_000, 0.01, 5),
-    ):  # fmt: skip
-        world = World(10, images // 10, fixed=True)
-        rng = np.random.default_rng([images, seeds])
-        inside, drawn_inside, sizes, drawn_sizes, wrong = [], [], [], [], 0
-        for drawn in batches(rng, world, seeds, number, 10):
-            hits = drawn.hits(accuracies, deviation)
-            for one in hits.reshape(*hits.shape[:3], -1):
-                pairs = all_pairs(one, pseudo_units=PLUS_MINUS)
-                result = standings(names, pairs.values, pairs.differences, pairs.p_values)
-                back = np.argsort([int(name) for name in result.names])
-                low, high = result.low[back], result.high[back]
-                inside.append((low <= truth) & (truth <= high))
-                sizes.append((high - low + 1).mean())
-                wrong += result.winner not in (None, "0")
-                if len(drawn_inside) < number // 10:
-                    ranks = ranks_from_draws(pairs.values, crossed_bootstrap(one, resamples=RESAMPLES))
-                    drawn_inside.append((ranks.low <= truth) & (truth <= ranks.high))
-                    drawn_sizes.append((ranks.high - ranks.low + 1).mean())
-        lowest = [100 * np.mean(each, axis=0).min() for each in (inside, drawn_inside)]
-        print(
-            f"| {images:,} | {100 * deviation:.0f} points | {seeds} | {lowest[0]:.1f} ({lowest[1]:.1f}) | "
-            f"{np.mean(sizes):.1f} ({np.mean(drawn_sizes):.1f}) | {100 * wrong / number:.1f} |",
-            flush=True,
-        )
-
-
-def plan_table(number: int) -> None:
-    """Pilots, what they plan for a difference with 80% power, and the power that this has."""
-    print("\nPlans for 80% power from components that are known well, the power that they have, and the middle half of"
-          " plans from single pilots\n\n| pilot | seeds differ by | difference | more | planned | power, % | single pilots"
-          " |\n| --- | ---: | ---: | --- | ---: | ---: | --- |")  # fmt: skip
-    for world, seeds, deviation, difference in (
-        (World(45, 20), 5, 0.01, 0.025), (World(200, 10), 5, 0.01, 0.02), (World(45, 20), 10, 0.02, 0.03),
-        (World(10, 100, fixed=True), 5, 0.005, 0.02), (World(10, 200, fixed=True), 3, 0.01, 0.03),
-    ):  # fmt: skip
-        large = World(10 if world.fixed else 400, 200 if world.fixed else world.images, world.fixed)
-        mean = _mean_components(_pilots(large, 50, deviation, 20))
-        design = Design(
-            images=world.units if world.fixed else world.images,
-            seeds=seeds,
-            concepts=None if world.fixed else world.concepts,
-        )
-        plan = needed(mean, difference, design)
-        single = [needed(each, difference, design) for each in _pilots(world, seeds, deviation, 40)]
-        for part in ("images", "concepts", "seeds"):
-            planned = getattr(plan, part)
-            if planned is None or planned > 20_000:
-                continue
-            bigger = World(
-                planned if part == "concepts" else world.concepts,
-                -(-planned // 10)
-                if part == "images" and world.fixed
-                else planned
-                if part == "images"
-                else world.images,
-                world.fixed,
-            )
-            power = _power(bigger, planned if part == "seeds" else seeds, deviation, difference, number)
-            plans = np.array([np.inf if getattr(each, part) is None else getattr(each, part) for each in single])
-            low, high = np.quantile(plans, [0.25, 0.75], method="nearest")
-            span = f"{low:,.0f} to {'none' if np.isinf(high) else f'{high:,.0f}'}"
-            print(
-                f"| {world}, {seeds} seeds | {100 * deviation:.1f} points | {100 * difference:.1f} points | {part} | "
-                f"{planned:,} | {100 * power:.1f} | {span} |",
-                flush=True,
-            )
-
-
-def _pilots(world: World, seeds: int, deviation: float, number: int) -> list[Components]:
-    concepts = None if world.fixed else np.repeat(np.arange(world.concepts), world.images)
-    pilots = []
-    for drawn in batches(np.random.default_rng(5), world, seeds, number):
-        hits = drawn.hits(np.array([ACCURACY, ACCURACY]), deviation)
-        differences = (hits[:, 0].astype(np.float64) - hits[:, 1]).reshape(len(hits), seeds, -1)
-        pilots += [components(one, concepts) for one in differences]
-    return pilots
-
-
-def _mean_components(pilots: Sequence[Components]) -> Components:
-    def mean(name: str) -> float | None:
-        values = [getattr(each, name) for each in pilots]
-        return None if None in values else float(np.mean(values))
-
-    return Components(**{name: mean(name) for name in ("image", "rest", "seed", "concept", "concept_seed")})
-
-
-def _power(world: World, seeds: int, deviation: float, difference: float, number: int) -> float:
-    resolved = []
-    accuracies = np.array([ACCURACY + difference / 2, ACCURACY - difference / 2])
-    for drawn in batches(np.random.default_rng(6), world, seeds, number):
-        sums = squares(units_of(world, drawn.hits(accuracies, deviation)))
-        resolved.append(p_values(sums.mean, *sums.error_and_df()) < 0.05)
-    return float(np.concatenate(resolved).mean())
-
-
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulations", type=int, default=2000, help="per setting (default: 2000)")
     number, start = parser.parse_args().simulations, time.perf_counter()
-    print(f"{number} simulations per setting: a share of 95% has a standard error of {100 * (0.0475 / number) ** 0.5:.1f}"
-          " points.")  # fmt: skip
+    error = 100 * (0.95 * 0.05 / number) ** 0.5
+    print(f"{number} simulations per setting: a share of 95% has a standard error of {error:.1f} points.")
     worst_cases()
     few_differing(number)
     rank_table(number)

@@ -66,7 +66,7 @@ def test_the_bootstrap_is_that_of_a_plain_loop() -> None:
 
 
 def test_a_draw_of_the_bootstrap_is_a_mean_of_rows_and_columns() -> None:
-    """With one seed and a value per unit that is 1 for it alone, the means are shares of draws, of which there are U."""
+    """With one seed and backbones that are right on one unit each, the means are the shares of units in a draw."""
     means = crossed_bootstrap(np.eye(5)[:, None, :], resamples=50)
     assert means.sum(axis=1) == pytest.approx(np.ones(50))
     assert means * 5 == pytest.approx(np.rint(means * 5))

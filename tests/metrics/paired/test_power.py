@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_hits import World, draw
 
+from made_hits import World, draw
 from unseen.errors import UserError
 from unseen.metrics.paired.components import Components, components
 from unseen.metrics.paired.crossed import crossed, squares

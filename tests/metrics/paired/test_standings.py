@@ -65,7 +65,7 @@ def test_properties_of_any_tests(count: int, seed: int) -> None:
     p = np.where(np.tri(count, dtype=bool), p, p.T)
     result = standings([str(i) for i in range(count)], values, np.subtract.outer(values, values), p)
     assert sorted(result.names) == [str(i) for i in range(count)]
-    assert ((1 <= result.low) & (result.low <= result.rank) & (result.rank <= result.high)).all()
+    assert ((result.low >= 1) & (result.low <= result.rank) & (result.rank <= result.high)).all()
     assert (result.high <= count).all()
     assert (np.diff(result.value) <= 0).all()
     assert result.group[0] == 1

@@ -4,16 +4,20 @@ Seeds and units are drawn with replacement, independently (the pigeonhole bootst
 intervals are too narrow with few seeds, so no conclusion is drawn from it.
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.errors import UserError
+from unseen.metrics.paired.linearised import Values
 from unseen.metrics.resampling import RESAMPLES, Floats, draws
 
 CELLS = 1 << 22
 """Numbers of one block of draws, 16 MiB."""
 
 
-def crossed_bootstrap(values: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
+def crossed_bootstrap(values: Values, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
     """(resamples, B) means of each backbone over the same draws of seeds and units.
 
     With w how often each of the units is in a draw, and v the same of seeds, the means are v·(w·zᵀ)/(S·U): one product
@@ -23,7 +27,7 @@ def crossed_bootstrap(values: Floats, *, resamples: int = RESAMPLES, seed: int =
     Args:
         values: (B, S, U), linearised if units have different weights.
     """
-    results = np.asarray(values)
+    results: NDArray[Any] = np.asarray(values)
     if results.ndim != 3 or not results.size or resamples < 1:
         raise UserError(f"a bootstrap needs results of backbones × seeds × units, not shape {results.shape}")
     backbones, seeds, units = results.shape
@@ -39,4 +43,4 @@ def crossed_bootstrap(values: Floats, *, resamples: int = RESAMPLES, seed: int =
             row[:] = np.bincount(rng.integers(0, units, units, dtype=np.int32), minlength=units)
         sums = (block[: stop - start] @ columns).astype(np.float64).reshape(-1, backbones, seeds)
         means[start:stop] = np.einsum("rbs,rs->rb", sums, drawn_seeds[start:stop])
-    return means / (seeds * units)
+    return np.asarray(means / (seeds * units))

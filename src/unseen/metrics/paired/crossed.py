@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.metrics.paired.estimate import Estimate
-from unseen.metrics.paired.linearised import linearised
+from unseen.metrics.paired.linearised import Values, linearised
 from unseen.metrics.resampling import Floats
 
 PLUS_MINUS = (1.0, -1.0)
@@ -105,7 +105,7 @@ class Squares:
 
 
 def crossed(
-    values: Floats,
+    values: Values,
     *,
     sizes: NDArray[np.integer] | None = None,
     classes: NDArray[np.integer] | None = None,
@@ -126,7 +126,7 @@ def crossed(
     return from_squares(squares(equal.columns(slice(None))), pseudo_units)
 
 
-def squares(values: Floats) -> Squares:
+def squares(values: Values) -> Squares:
     """Sums of squares of designs of shape (…, seeds, units).
 
     Deviations that are rounding errors of the values count as 0.

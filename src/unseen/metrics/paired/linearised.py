@@ -6,6 +6,7 @@ over units. To first order, a ratio varies as the mean of its linearised values 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 from unseen.metrics.resampling import Floats
 
-Values = NDArray[np.floating] | NDArray[np.bool_] | NDArray[np.signedinteger]
+Values = NDArray[np.generic]
+"""Booleans, or numbers of any kind."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def linearised(
         sizes: (units,) number of test images of each unit, at least 1.
         classes: (units,) class index of each unit.
     """
-    matrix = np.asarray(values)
+    matrix: NDArray[Any] = np.asarray(values)
     if matrix.ndim < 2 or not matrix.size or matrix.shape[-1] < 2:
         raise UserError(f"a mean over seeds and units needs at least 2 units, not results of shape {matrix.shape}")
     if not np.isfinite(matrix).all():
@@ -58,15 +60,15 @@ def linearised(
             np.asarray(matrix.mean(axis=(-2, -1), dtype=np.float64)),
             lambda chosen: matrix[..., chosen].astype(np.float64),
         )
-    weights = sizes if sizes is not None else classes
-    if (sizes is not None and classes is not None) or np.shape(weights) != matrix.shape[-1:]:
-        raise UserError(f"{matrix.shape[-1]} units have either one size or one class each, not {np.shape(weights)}")
+    given = [np.shape(one) for one in (sizes, classes) if one is not None]
+    if given != [matrix.shape[-1:]]:
+        raise UserError(f"{matrix.shape[-1]} units have either one size or one class each, not {given}")
     if sizes is not None:
-        return _of_sizes(matrix, np.asarray(sizes, dtype=np.float64))
+        return _of_sizes(matrix, sizes.astype(np.float64))
     return _of_classes(matrix, np.asarray(classes))
 
 
-def _of_sizes(matrix: Values, sizes: Floats) -> Linearised:
+def _of_sizes(matrix: NDArray[Any], sizes: Floats) -> Linearised:
     if not (sizes > 0).all():
         raise UserError("a unit has at least one test image; leave units without images out")
     weights = sizes / sizes.mean()
@@ -75,7 +77,7 @@ def _of_sizes(matrix: Values, sizes: Floats) -> Linearised:
     return Linearised(mean, lambda chosen: np.asarray(ratio + weights[chosen] * (matrix[..., chosen] - ratio)))
 
 
-def _of_classes(matrix: Values, classes: NDArray[np.integer]) -> Linearised:
+def _of_classes(matrix: NDArray[Any], classes: NDArray[np.integer]) -> Linearised:
     place, counts = np.unique(classes, return_inverse=True, return_counts=True)[1:]
     mean = np.asarray(per_stratum(matrix, place, counts).mean(axis=(-2, -1)))
     # Classes of one image form one stratum, with the number of the first of them.
@@ -97,7 +99,7 @@ def _of_classes(matrix: Values, classes: NDArray[np.integer]) -> Linearised:
     return Linearised(mean, columns)
 
 
-def per_stratum(matrix: Values, place: NDArray[np.integer], counts: NDArray[np.integer]) -> Floats:
+def per_stratum(matrix: NDArray[Any], place: NDArray[np.integer], counts: NDArray[np.integer]) -> Floats:
     """(…, strata) means of (…, units) values.
 
     Args:

@@ -38,10 +38,16 @@ class Pairs:
 
     def pair(self, first: int, second: int) -> Crossed:
         """The difference of two backbones, by their places."""
-        own = self.sums
-        one = (own.mean, own.ss_units, own.ss_seeds, own.ss_rest)
-        chosen = [np.asarray(each[first, second]) for each in one]
-        return from_squares(Squares(*chosen, own.seeds, own.units), self.pseudo_units)
+        own, place = self.sums, (first, second)
+        sums = Squares(
+            mean=np.asarray(own.mean[place]),
+            ss_units=np.asarray(own.ss_units[place]),
+            ss_seeds=np.asarray(own.ss_seeds[place]),
+            ss_rest=np.asarray(own.ss_rest[place]),
+            seeds=own.seeds,
+            units=own.units,
+        )
+        return from_squares(sums, self.pseudo_units)
 
     @property
     def differences(self) -> Floats:

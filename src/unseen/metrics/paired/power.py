@@ -118,11 +118,11 @@ def needed(parts: Components, difference: float, design: Design, *, power: float
 
     def smallest(part: Part) -> int | None:
         first = 1 if part == "images" and design.concepts is not None else 2
-        numbers = np.unique(np.rint(np.geomspace(first, MOST, TRIED)).astype(np.int64)).tolist()
-        high = next((number for number in numbers if enough(part, number)), None)
-        if high is None or high == first:
-            return high
-        low = numbers[numbers.index(high) - 1]
+        numbers = np.unique(np.rint(np.geomspace(first, MOST, TRIED)).astype(np.int64))
+        place = next((place for place, number in enumerate(numbers) if enough(part, int(number))), None)
+        if place is None:
+            return None
+        low, high = int(numbers[max(place - 1, 0)]), int(numbers[place])
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if enough(part, middle) else (middle, high)
