@@ -18,8 +18,9 @@ import numpy as np
 from made_hits import World, draw
 from unseen.metrics.paired.bootstrap import crossed_bootstrap
 from unseen.metrics.paired.crossed import PLUS_MINUS, crossed
-from unseen.metrics.paired.pairs import Pairs, all_pairs, unpacked
+from unseen.metrics.paired.pairs import Pairs, all_pairs
 from unseen.metrics.paired.standings import standings
+from unseen.metrics.paired.units import unpacked
 from unseen.metrics.resampling import RESAMPLES, Floats
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from unseen.errors import UserError
 from unseen.metrics.paired import pairs as module
 from unseen.metrics.paired.bootstrap import crossed_bootstrap
 from unseen.metrics.paired.crossed import PLUS_MINUS, crossed
-from unseen.metrics.paired.pairs import all_pairs, unpacked
+from unseen.metrics.paired.pairs import all_pairs
 
 RNG = np.random.default_rng(0)
 SIZES = RNG.integers(1, 40, 150)
@@ -43,13 +43,6 @@ def test_all_pairs_equal_each_pair(seeds: int, options: dict[str, Any], monkeypa
             assert pairs.differences[i, j] == pytest.approx(alone.value, abs=1e-12)
     assert pairs.pair(2, 3).error == crossed(np.zeros((seeds, 150)), **options).error
     assert pairs.values == pytest.approx([crossed(one.astype(float), **options).value for one in hits])
-
-
-def test_packed_hits_are_unpacked() -> None:
-    hits = made(2)
-    assert np.array_equal(unpacked(np.packbits(hits, axis=-1), 150), hits)
-    with pytest.raises(UserError):
-        unpacked(np.packbits(hits, axis=-1), 160)
 
 
 def test_the_bootstrap_is_that_of_a_plain_loop() -> None:

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from unseen.errors import UserError
-from unseen.metrics.paired.crossed import crossed
+from unseen.metrics.paired.crossed import PLUS_MINUS, crossed
 from unseen.metrics.paired.estimate import Estimate
-from unseen.metrics.paired.suites import suite_means
+from unseen.metrics.paired.suites import combined, suite_means
 
 
 def test_data_sets_as_fixed_and_as_random() -> None:
@@ -22,13 +22,20 @@ def test_data_sets_as_fixed_and_as_random() -> None:
     assert (result.over_others.p_value, result.over_others.df) == (pytest.approx(reference.pvalue), 3)
 
 
-def test_two_fits_on_each_set_give_welch_degrees_of_freedom() -> None:
-    """Twice the mean of two estimates has the error of their sum, for which Welch's test is known."""
+def test_a_difference_of_two_estimates_is_welchs_test() -> None:
     rng = np.random.default_rng(1)
     first, second = rng.normal(0.5, 1, 9), rng.normal(0.1, 3, 14)
-    result = suite_means([crossed(first[None]), crossed(-second[None])]).over_these
+    result = combined([crossed(first[None]), crossed(second[None])], [1, -1])
     reference = stats.ttest_ind(first, second, equal_var=False)
-    assert (result.p_value, result.df) == pytest.approx((reference.pvalue, reference.df))
+    assert (result.value, result.p_value) == pytest.approx((first.mean() - second.mean(), reference.pvalue))
+    assert result.df == pytest.approx(reference.df)
+
+
+def test_limits_are_combined() -> None:
+    hits = [crossed(np.array([[1.0] * 9 + [-1.0]]), pseudo_units=PLUS_MINUS)] * 2
+    assert combined(hits, [1, -2]).limits == (-3, 3)
+    assert suite_means(hits).over_these.limits == (-1, 1)
+    assert combined([crossed(np.eye(3))], [-1]).limits == (-np.inf, np.inf)
 
 
 def test_edges() -> None:
@@ -39,3 +46,6 @@ def test_edges() -> None:
     assert equal.error == pytest.approx(0)
     with pytest.raises(UserError):
         suite_means([])
+    for weights in ([1.0], [1.0, 0.0], [1.0, np.nan]):
+        with pytest.raises(UserError):
+            combined([Estimate(0.1, 0.1, 0.05, 5.0)] * 2, weights)

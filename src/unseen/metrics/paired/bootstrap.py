@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.metrics.paired.linearised import Values
+from unseen.metrics.paired.units import Values
 from unseen.metrics.resampling import RESAMPLES, Floats, draws
 
 CELLS = 1 << 22

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.metrics.paired.crossed import squares
-from unseen.metrics.paired.linearised import per_stratum
+from unseen.metrics.paired.units import per_stratum
 from unseen.metrics.resampling import Floats
 
 

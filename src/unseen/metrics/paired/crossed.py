@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.metrics.paired.estimate import Estimate
-from unseen.metrics.paired.linearised import Values, linearised
+from unseen.metrics.paired.linearised import linearised
+from unseen.metrics.paired.units import Values
 from unseen.metrics.resampling import Floats
 
 PLUS_MINUS = (1.0, -1.0)

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
+from unseen.metrics.paired.units import Values, per_stratum
 from unseen.metrics.resampling import Floats
-
-Values = NDArray[np.generic]
-"""Booleans, or numbers of any kind."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +95,3 @@ def _of_classes(matrix: NDArray[Any], classes: NDArray[np.integer]) -> Linearise
         return np.asarray(mean[..., None, None] + weight[chosen] * deviation)
 
     return Linearised(mean, columns)
-
-
-def per_stratum(matrix: NDArray[Any], place: NDArray[np.integer], counts: NDArray[np.integer]) -> Floats:
-    """(…, strata) means of (…, units) values.
-
-    Args:
-        place: (units,) from 0 to strata − 1.
-        counts: (strata,) units of each.
-    """
-    rows = matrix.reshape(-1, matrix.shape[-1])
-    sums = np.array([np.bincount(place, weights=row, minlength=len(counts)) for row in rows])
-    return np.asarray((sums / counts).reshape(*matrix.shape[:-1], len(counts)))

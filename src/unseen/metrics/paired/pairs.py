@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 from unseen.metrics.paired.crossed import Crossed, Squares, from_squares
 from unseen.metrics.paired.estimate import p_values
-from unseen.metrics.paired.linearised import Linearised, Values, linearised
+from unseen.metrics.paired.linearised import Linearised, linearised
+from unseen.metrics.paired.units import Values
 from unseen.metrics.resampling import Floats
 
 CELLS = 1 << 20
@@ -71,7 +72,7 @@ def all_pairs(
     """Compare all pairs of backbones that have results of the same seeds and units.
 
     Args:
-        values: (B, S, U) accuracies of units, or hits on images; rows of the same seed correspond.
+        values: (B, S, U) hits on images, or accuracies of concepts (see `units`); rows of the same seed correspond.
         sizes, classes: weights of units, as in `linearised`.
         pseudo_units: as in `crossed`.
     """
@@ -79,13 +80,6 @@ def all_pairs(
         raise UserError(f"pairs need results of backbones × seeds × units, not shape {np.shape(values)}")
     equal = linearised(values, sizes=sizes, classes=classes)
     return Pairs(equal.mean, _difference_squares(equal, *np.shape(values)), tuple(pseudo_units))
-
-
-def unpacked(bits: NDArray[np.uint8], images: int) -> NDArray[np.bool_]:
-    """(…, images) hits from (…, bytes) packed bits, the first image in the highest bit, as `numpy.packbits` writes."""
-    if bits.dtype != np.uint8 or bits.shape[-1] != -(-images // 8):
-        raise UserError(f"packed hits of {images} images have {-(-images // 8)} bytes, not {bits.shape[-1]}")
-    return np.unpackbits(bits, axis=-1, count=images).view(np.bool_)
 
 
 def _difference_squares(values: Linearised, backbones: int, seeds: int, units: int) -> Squares:
