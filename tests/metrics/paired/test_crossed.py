@@ -76,12 +76,21 @@ def test_units_or_seeds_alone_leave_their_degrees_of_freedom() -> None:
 
 
 def test_pseudo_units_are_appended_units() -> None:
-    values = np.random.default_rng(3).choice([-1.0, 0.0, 1.0], size=(3, 20), p=[0.1, 0.7, 0.2])
+    values = np.zeros((3, 20))
+    values[:, :2], values[1, 2:4] = 1, -1
     result = crossed(values, pseudo_units=PLUS_MINUS)
     appended = crossed(np.concatenate([values, np.tile(PLUS_MINUS, (3, 1))], axis=1))
     assert result.value == pytest.approx(values.mean())
     assert (result.centre, result.error, result.df) == pytest.approx((appended.value, appended.error, appended.df))
     assert result.p_value == pytest.approx(appended.p_value)
+
+
+def test_pseudo_units_weigh_less_where_many_images_differ() -> None:
+    values = np.repeat([1.0, -1.0, 0.0], [25, 25, 50])[None]
+    result = crossed(values, pseudo_units=PLUS_MINUS)
+    # 50 images differ: a tenth of a unit on either side.
+    assert result.error == pytest.approx(np.sqrt(50.2 / (100.2 - 1) / 100.2))
+    assert result.error == pytest.approx(crossed(values).error, rel=0.003)
 
 
 def test_one_fit_of_each_agrees_with_mcnemar() -> None:

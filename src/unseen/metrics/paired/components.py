@@ -49,14 +49,14 @@ def components(differences: Floats, concepts: NDArray[np.integer] | None = None)
     matrix = np.asarray(differences, dtype=np.float64)
     if matrix.ndim != 2:
         raise UserError(f"differences have one row per seed and one column per image, not shape {matrix.shape}")
-    sums = squares(matrix)
+    sums, images = squares(matrix), matrix.shape[1]
     if concepts is None:
         of_images, of_seeds, rest = (float(one) for one in sums.mean_squares)
         if sums.seeds == 1:
             return Components(of_images, None, None)
-        return Components(_positive(of_images - rest) / sums.seeds, rest, _positive(of_seeds - rest) / sums.units)
-    if np.shape(concepts) != (sums.units,):
-        raise UserError(f"{sums.units} images need one concept each, not {np.shape(concepts)}")
+        return Components(_positive(of_images - rest) / sums.seeds, rest, _positive(of_seeds - rest) / images)
+    if np.shape(concepts) != (images,):
+        raise UserError(f"{images} images need one concept each, not {np.shape(concepts)}")
     return _of_concepts(matrix, np.asarray(concepts))
 
 

@@ -25,6 +25,8 @@ from unseen.metrics.resampling import Floats
 PLUS_MINUS = (1.0, -1.0)
 """Pseudo-units of differences of hits: one image that only the first backbone classifies correctly, one that only the
 second does."""
+FEW = 5
+"""Differing images up to which pseudo-units have full weight."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Squares:
 
     Attributes:
         mean: the means.
+        units: their number, and the weights of pseudo-units.
         ss_units, ss_seeds, ss_rest: S·Σᵤ(z̄ᵤ − z̄)², U·Σₛ(z̄ₛ − z̄)² and ΣΣ(zₛᵤ − z̄ₛ − z̄ᵤ + z̄)².
     """
 
@@ -63,7 +66,7 @@ class Squares:
     ss_seeds: Floats
     ss_rest: Floats
     seeds: int
-    units: int
+    units: int | Floats
 
     @property
     def mean_squares(self) -> tuple[Floats, Floats, Floats]:
@@ -87,14 +90,20 @@ class Squares:
         return np.sqrt(total / (self.units * self.seeds)), np.asarray(1 / inverse)
 
     def with_pseudo_units(self, values: Sequence[float]) -> "Squares":
-        """The same with further units that have these values under every seed.
+        """The same with further units that have these values under every seed, each with a weight of at most 1.
 
         With few differing images, an interval of the form mean ± t·error is too narrow, and empty if there are none.
-        Adding one image to each side of a paired table corrects this (Agresti and Min 2005; Bonett and Price 2012).
+        Adding one image to each side of a paired table corrects this (Agresti and Min 2005; Bonett and Price 2012),
+        and is more than needed if many differ. With K the sum of squares of a seed over that of one image, which is
+        the number of differing images if as many favour either side, the weight is min(1, `FEW`/K).
         """
-        added, total = len(values), self.units + len(values)
-        mean = (self.units * self.mean + sum(values)) / total
-        squares = self.units * self.mean**2 + sum(value**2 for value in values) - total * mean**2
+        half_range = (max(values) - min(values)) / 2
+        differing = (self.ss_units + self.ss_seeds + self.ss_rest) / (self.seeds * half_range**2)
+        weight = FEW / np.maximum(differing, FEW)
+        added = weight * len(values)
+        total = self.units + added
+        mean = (self.units * self.mean + weight * sum(values)) / total
+        squares = self.units * self.mean**2 + weight * sum(value**2 for value in values) - total * mean**2
         return Squares(
             mean=mean,
             ss_units=self.ss_units + self.seeds * squares,
@@ -118,7 +127,8 @@ def crossed(
         values: (seeds, units), at least two units; for the comparison of two backbones, their differences.
         sizes, classes: weights of units, see `linearised`.
         pseudo_units: values of units to add to the interval and its centre, but not to the value: `PLUS_MINUS` for
-            differences of hits on images, nothing for concepts. They are also the limits of the interval.
+            differences of hits on images, nothing for concepts. They are the largest and smallest possible values, at
+            which intervals end.
     """
     matrix = np.asarray(values, dtype=np.float64)
     if matrix.ndim != 2:
@@ -158,9 +168,9 @@ def from_squares(sums: Squares, pseudo_units: Sequence[float] = ()) -> Crossed:
         error=float(error),
         df=float(df),
         seeds=sums.seeds,
-        units=sums.units,
+        units=int(sums.units),
         of_units=max(0.0, of_units - of_rest) / sums.seeds,
-        of_seeds=max(0.0, of_seeds - of_rest) / sums.units if several else None,
+        of_seeds=max(0.0, of_seeds - of_rest) / int(sums.units) if several else None,
         of_rest=of_rest if several else None,
     )
     return replace(estimate, limits=(min(pseudo_units), max(pseudo_units))) if pseudo_units else estimate
