@@ -75,7 +75,7 @@ class Squares:
         return self.ss_units / units, self.ss_seeds / seeds, self.ss_rest / (seeds * units)
 
     def error_and_df(self) -> tuple[Floats, Floats]:
-        """Standard error of the mean and its degrees of freedom, from 1 to U − 1.
+        """Standard error of the mean and its degrees of freedom, between S − 1 and U − 1.
 
         Of the variance, seeds are responsible for the share w = MSs/MS, MS = max(MSu + MSs − MSe, MSu, MSs), and
         1/df = w/(S − 1) + (1 − w)/(U − 1). Satterthwaite's w²/(S − 1) + … would be right if w were known; but it is
