@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from unseen.errors import UserError
+from unseen.metrics.from_units import ANGLE_EDGES, COARSE, FINE, FINE_UP_TO
 
 THRESHOLDS = (11.25, 22.5, 30.0)
 """Thresholds in degrees; the share of pixels with a smaller error is reported for each."""
@@ -52,6 +53,19 @@ def normal_scores(errors: Sequence[Tensor]) -> NormalScores:
     middle = float(torch.quantile(pooled, 0.5)) if len(pooled) <= 1 << 24 else _large_median(pooled)
     within = [float((pooled < degrees).double().mean()) for degrees in THRESHOLDS]
     return NormalScores(float(pooled.mean()), middle, (within[0], within[1], within[2]))
+
+
+def angle_counts(errors: Tensor) -> tuple[Tensor, Tensor]:
+    """(3,) how many errors are below each of `THRESHOLDS`, and how many are in each bin of `from_units.ANGLE_EDGES`.
+
+    Args:
+        errors: (m,) angular errors of an image.
+    """
+    within = torch.stack([(errors < degrees).sum() for degrees in THRESHOLDS])
+    fine, wide = round(FINE_UP_TO / FINE), round(COARSE / FINE)
+    last = round(ANGLE_EDGES[-1] / FINE)
+    counts = torch.bincount((errors / FINE).long().clamp(max=last - 1), minlength=last)
+    return within, torch.cat([counts[:fine], counts[fine:].reshape(-1, wide).sum(dim=1)])
 
 
 def _large_median(values: Tensor) -> float:
