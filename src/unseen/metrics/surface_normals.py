@@ -55,17 +55,16 @@ def normal_scores(errors: Sequence[Tensor]) -> NormalScores:
     return NormalScores(float(pooled.mean()), middle, (within[0], within[1], within[2]))
 
 
-def angle_counts(errors: Tensor) -> tuple[Tensor, Tensor]:
-    """(3,) how many errors are below each of `THRESHOLDS`, and how many are in each bin of `from_units.ANGLE_EDGES`.
+def angle_sums(errors: Tensor) -> Tensor:
+    """(1 + thresholds + bins,) of the m angular errors of an image, in double precision on their device.
 
-    Args:
-        errors: (m,) angular errors of an image.
+    Their sum, how many are below each of `THRESHOLDS`, and how many are in each bin of `from_units.ANGLE_EDGES`.
     """
-    within = torch.stack([(errors < degrees).sum() for degrees in THRESHOLDS])
-    fine, wide = round(FINE_UP_TO / FINE), round(COARSE / FINE)
-    last = round(ANGLE_EDGES[-1] / FINE)
+    fine, wide, last = (round(each / FINE) for each in (FINE_UP_TO, COARSE, ANGLE_EDGES[-1]))
     counts = torch.bincount((errors / FINE).long().clamp(max=last - 1), minlength=last)
-    return within, torch.cat([counts[:fine], counts[fine:].reshape(-1, wide).sum(dim=1)])
+    within = [(errors < degrees).sum() for degrees in THRESHOLDS]
+    bins = torch.cat([torch.stack(within), counts[:fine], counts[fine:].reshape(-1, wide).sum(dim=1)])
+    return torch.cat([errors.sum()[None], bins.double()])
 
 
 def _large_median(values: Tensor) -> float:

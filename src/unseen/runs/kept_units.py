@@ -30,7 +30,7 @@ NAMES: dict[UnitKind, tuple[str, ...]] = {
     "areas": ("images", "image", "label", "correct", "predicted", "labelled"),
     "angles": ("total", "pixels", "within", "bins"),
     "depths": ("rmse", "delta1"),
-    "boxes": ("image", "label", "score", "voc", "coco", "object_image", "object_label", "objects"),
+    "boxes": ("shape", "image", "label", "score", "voc", "coco", "object_image", "object_label", "objects"),
 }
 
 
@@ -131,7 +131,7 @@ def unit_scores(
     if kind == "images":
         return _accuracies(arrays[CORRECT], images, weights)
     if kind == "boxes":
-        return _precisions(box_matches_of(arrays, images), weights)
+        return _precisions(box_matches_of(arrays), weights)
     of_kind = {
         "classes": _class_mean, "episodes": _episode_mean, "areas": area_scores, "angles": angle_scores,
         "depths": depth_means,
@@ -147,14 +147,14 @@ def _episode_mean(arrays: Mapping[str, NDArray[Any]], weights: Weights | None) -
     return {"top1": float(np.average(arrays["right"], weights=weights) / arrays["queries"][0])}
 
 
-def box_matches_of(arrays: Mapping[str, NDArray[Any]], images: ScoredImages | None) -> BoxMatches:
+def box_matches_of(arrays: Mapping[str, NDArray[Any]]) -> BoxMatches:
     """The matches of boxes from what is kept of them."""
-    if images is None:
-        raise ValueError("boxes without their images")
-    objects = np.zeros((images.count, len(images.classes)), dtype=np.int64)
+    objects = np.zeros(arrays["shape"], dtype=np.int64)
     objects[arrays["object_image"], arrays["object_label"]] = arrays["objects"]
     own = {name: arrays[name].astype(np.int64) for name in ("image", "label")}
-    return BoxMatches(**own, score=arrays["score"], voc=arrays["voc"], coco=arrays["coco"], objects=objects)
+    return BoxMatches(
+        **own, score=arrays["score"].astype(np.float64), voc=arrays["voc"], coco=arrays["coco"], objects=objects
+    )
 
 
 def _accuracies(hits: NDArray[np.bool_], images: ScoredImages | None, weights: Weights | None) -> dict[str, float]:
@@ -206,5 +206,5 @@ def _counts(kind: UnitKind, arrays: Mapping[str, NDArray[Any]]) -> Iterator[int]
     """The number of images, where the arrays say it."""
     if kind in ("images", "angles", "depths"):
         yield len(arrays[NAMES[kind][0]])
-    if kind == "areas":
-        yield int(arrays["images"])
+    if kind in ("areas", "boxes"):
+        yield int(arrays["images"] if kind == "areas" else arrays["shape"][0])
