@@ -256,7 +256,7 @@ def _scores_of(
     often = np.ones(images, dtype=np.int64) if weights is None else weights
     tables = list[Floats | None]()
     for number in range(classes):
-        objects = often @ matches.objects[:, number]
+        objects = float(often @ matches.objects[:, number])
         rows = np.flatnonzero(matches.label == number)
         rows = rows[np.argsort(-score[rows], kind="stable")]
         own = codes[rows], often[matches.image[rows]]

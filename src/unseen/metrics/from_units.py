@@ -24,7 +24,7 @@ def area_scores(areas: Arrays, weights: Weights | None = None) -> dict[str, floa
         areas: `image` and `label` (k,), and how many pixels of that class in that image are predicted correctly
             (`correct`), `predicted` and `labelled` (k,); an image has no pixels of a class that is left out.
     """
-    correct, _, labelled = _class_areas(areas, int(areas["label"].max(initial=-1)) + 1, weights)
+    correct, _, labelled = _class_areas(areas, 1 + int(areas["label"].max(initial=0)), weights)
     iou = class_iou(areas, len(correct), weights)
     known = iou[~np.isnan(iou)].tolist()
     return {"miou": sum(known) / len(known), "pixel-accuracy": float(correct.sum() / labelled.sum())}
@@ -34,12 +34,14 @@ def class_iou(areas: Arrays, classes: int, weights: Weights | None = None) -> ND
     """(classes,) intersection over union; NaN for a class that is neither predicted nor labelled."""
     correct, predicted, labelled = _class_areas(areas, classes, weights)
     union = predicted + labelled - correct
-    return np.divide(correct, union, out=np.full(classes, np.nan), where=union > 0)
+    iou: NDArray[np.float64] = np.divide(correct, union, out=np.full(classes, np.nan), where=union > 0)
+    return iou
 
 
-def _class_areas(areas: Arrays, classes: int, weights: Weights | None) -> list[NDArray[np.float64]]:
+def _class_areas(areas: Arrays, classes: int, weights: Weights | None) -> list[NDArray[Any]]:
     often = 1.0 if weights is None else weights[areas["image"]]
-    return [np.bincount(areas["label"], areas[name] * often, classes) for name in ("correct", "predicted", "labelled")]
+    names = ("correct", "predicted", "labelled")
+    return [np.bincount(areas["label"], areas[name].astype(np.float64) * often, classes) for name in names]
 
 
 def angle_scores(angles: Arrays, weights: Weights | None = None) -> dict[str, float]:

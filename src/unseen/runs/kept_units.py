@@ -1,6 +1,6 @@
 """What results keep of each unit of their test sets, checked against their scores: the one way to read it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isclose
 from pathlib import Path
@@ -16,8 +16,10 @@ from unseen.probes.job import FITS
 from unseen.probes.units import CORRECT, SMALL, UNITS, ScoredImages, UnitKind, arrays_hash
 from unseen.reading.arrays import read_npz
 from unseen.reading.guard import reading
+from unseen.runs.data import RunData
 from unseen.runs.kept_labels import correct_of, labels_place, read_labels, refuse_other_count
-from unseen.runs.results import Result, beside_path, reading_result
+from unseen.runs.results import RESULTS, Result, beside_path, read_result, reading_result
+from unseen.runs.score import Score
 
 ROUNDING = 1e-9
 TOLERANCE = {"angle-median": 1.0}
@@ -85,9 +87,10 @@ def kept_units(results: Path, result: Result) -> list[KeptUnits]:
     for number, (fit, of) in enumerate(zip(result.fits, described, strict=True)):
         if of is None and CORRECT not in fit.details:
             continue
+        kind: UnitKind
         arrays: Mapping[str, NDArray[Any]]
         if of is None:
-            kind, arrays = cast("UnitKind", "images"), {CORRECT: correct_of(result, number)}
+            kind, arrays = "images", {CORRECT: correct_of(result, number)}
         else:
             with reading_result(result):
                 kind = _kind(of["kind"])
@@ -106,6 +109,19 @@ def kept_units(results: Path, result: Result) -> list[KeptUnits]:
             own = {metric: scores[metric] for metric in scores if metric in determined}
         found.append(KeptUnits(fit.variant, fit.shots, fit.seed, kind, arrays, images, identity, own))
     return found
+
+
+def result_behind(run: RunData, score: Score) -> tuple[Path, Result] | None:
+    """The result that a score is from and the folder of results that it is in; None for scores of others.
+
+    Args:
+        run: a run, or several merged ones, in which backbones and domains may have other names than in results.
+    """
+    for folder in run.folders if score.key else ():
+        result = read_result(folder / RESULTS, score.key)
+        if result is not None:
+            return folder / RESULTS, result
+    return None
 
 
 def why_no_units(result: Result) -> str:
@@ -132,7 +148,7 @@ def unit_scores(
         return _accuracies(arrays[CORRECT], images, weights)
     if kind == "boxes":
         return _precisions(box_matches_of(arrays), weights)
-    of_kind = {
+    of_kind: dict[UnitKind, Callable[[Mapping[str, NDArray[Any]], Weights | None], dict[str, float]]] = {
         "classes": _class_mean, "episodes": _episode_mean, "areas": area_scores, "angles": angle_scores,
         "depths": depth_means,
     }  # fmt: skip

@@ -121,6 +121,7 @@ def write_result(folder: Path, job: Job, values: Mapping[str, Any], seconds: flo
     """Write the result of a job, and before it what is beside it; values that are not finite are refused."""
     kept = {name: value for name, value in values.items() if name != BESIDE}
     beside: Beside = values.get(BESIDE, Beside())
+    arrays: dict[str, Any] = {**beside.arrays}
     refuse_not_finite(job, kept)
     if beside.images is not None:
         path = folder.parent / TESTS / f"{images_name(job.reads)}.npz"
@@ -128,10 +129,10 @@ def write_result(folder: Path, job: Job, values: Mapping[str, Any], seconds: flo
             write_images(path, beside.images)
     record = {"key": job.key, "job": job.described, "values": kept, "seconds": seconds, "versions": versions()}
     # Of two processes that compute the same job, none may leave its arrays with the result of the other.
-    with folder_lock(folder) if beside.arrays else nullcontext():
-        if beside.arrays:
+    with folder_lock(folder) if arrays else nullcontext():
+        if arrays:
             with atomic_write(beside_path(folder, job.key)) as file:
-                np.savez_compressed(file, **dict(beside.arrays))
+                np.savez_compressed(file, **arrays)
         else:
             beside_path(folder, job.key).unlink(missing_ok=True)
         with atomic_write(result_path(folder, job.key)) as file:
