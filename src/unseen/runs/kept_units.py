@@ -119,9 +119,14 @@ def result_behind(run: RunData, score: Score) -> tuple[Path, Result] | None:
     """
     for folder in run.folders if score.key else ():
         result = read_result(folder / RESULTS, score.key)
-        if result is not None:
+        # Two folders may have the same job with other digits, as after trainings on GPUs.
+        if result is not None and _has(result, score):
             return folder / RESULTS, result
     return None
+
+
+def _has(result: Result, score: Score) -> bool:
+    return any(fit.variant == score.probe and dict(fit.values).get(score.metric) == score.value for fit in result.fits)
 
 
 def why_no_units(result: Result) -> str:
