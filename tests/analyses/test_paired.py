@@ -23,11 +23,12 @@ from unseen.features.readers import read_features
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.job import Job
 from unseen.probes.protocol import COG_V2
+from unseen.probes.units import ScoredImages
 from unseen.report.concepts.sections.comparison import CALLED_CLEAR, seeds_caution
 from unseen.report.core.tables import latex_table
 from unseen.report.of_runs import report_on
 from unseen.runs.executors.here import run_here
-from unseen.runs.kept_labels import KeptLabels, keep_labels, labels_place, read_labels
+from unseen.runs.kept_labels import keep_labels, labels_place, read_labels
 from unseen.runs.record import read_results, read_run, write_run
 from unseen.runs.results import RESULTS, Result
 from unseen.runs.setup import Extraction, ImagesUsed, LevelsUsed, SplitsUsed
@@ -124,11 +125,11 @@ def test_backbones_of_two_runs_are_compared_also_by_the_same_name(runs: dict[str
 
 
 def test_the_first_difference_of_test_sets_is_named() -> None:
-    labels = KeptLabels(("a", "b"), np.array([0, 1, 1]), "x")
-    assert labels.difference(KeptLabels(("a", "b"), np.array([0, 1, 1]))) == ""
-    assert "the class c" in labels.difference(KeptLabels(("a", "b", "c"), np.array([0, 1, 2])))
-    assert "3 and 2 images" in labels.difference(KeptLabels(("a", "b"), np.array([0, 1])))
-    assert "image 1 is of the class b" in labels.difference(KeptLabels(("a", "b"), np.array([0, 0, 1])))
+    labels = ScoredImages.labelled(("a", "b"), np.array([0, 1, 1]), ("x", "y", "z"))
+    assert labels.difference(ScoredImages.labelled(("a", "b"), np.array([0, 1, 1]))) == ""
+    assert "the class c" in labels.difference(ScoredImages.labelled(("a", "b", "c"), np.array([0, 1, 2])))
+    assert "3 and 2 images" in labels.difference(ScoredImages.labelled(("a", "b"), np.array([0, 1])))
+    assert "image 1 is of the class b" in labels.difference(ScoredImages.labelled(("a", "b"), np.array([0, 0, 1])))
     assert "names" in labels.difference(replace(labels, ids="y"))
 
 
@@ -160,9 +161,9 @@ def test_names_of_images_are_kept_as_a_hash(tmp_path: Path) -> None:
         named = {"ids": np.array(names)} if names else {}
         np.savez(file, X=np.eye(3, dtype=np.float32), y=np.array(["a", "b", "c"]), **named)
         content = read_features(file).provenance["content_hash"]
-        place = labels_place(tmp_path / "results", content)
+        place = labels_place(tmp_path / "results", {"test": content})
         place.unlink(missing_ok=True)  # the same features have the same hash, whatever their images are called
-        keep_labels(tmp_path / "results", {content: str(file)})
+        keep_labels(tmp_path / "results", {str(file): {"test": content}})
         return read_labels(place).ids
 
     assert ids(()) == ""

@@ -21,6 +21,8 @@ from unseen.exchange.read import read_results_file, run_of_records
 from unseen.exchange.record import (
     BackboneFacts,
     DataFacts,
+    FitHits,
+    Hits,
     ImageSource,
     Interval95,
     Levels,
@@ -193,7 +195,8 @@ def test_the_schema_is_that_of_the_types_and_takes_what_is_written() -> None:
 HEADINGS = {
     "the file": ResultsFile, "a record": ResultRecord, "backbone": BackboneFacts, "preprocessing": Transform,
     "data": DataFacts, "levels": Levels, "splits": Splits, "sources": ImageSource, "scores": ScoreFacts,
-    "intervals": Interval95, "made": Made, "notices and cautions": Told,
+    "intervals": Interval95, "a test set with hits": Hits, "hits of a fit": FitHits, "made": Made,
+    "notices and cautions": Told,
 }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from unseen.probes.job import Fit, Held, Job, fits_kept, fits_read
 from unseen.probes.probe import Probe
 from unseen.probes.protocol import COG_V2, Setting
 from unseen.probes.samples import SamplesPerClass
+from unseen.probes.units import hit_units
 from unseen.probes.vectors import Vectors
 
 READS = {"train": "1", "test": "2"}
@@ -138,13 +139,13 @@ def test_fits_are_read_as_they_were_written() -> None:
     job, samples = Job("knn", 1, "b", "l1", shots=5, seed=2), SamplesPerClass(5, 5, 3)
     fits = [
         Fit("knn-20", 5, 2, [("top5", 1.0), ("top1", 0.5)], {"k": 20}, interval=0.1, samples=samples),
-        Fit("knn-5", 5, 2, [("top1", 0.25)], correct=np.array([True, False] * 5)),
+        Fit("knn-5", 5, 2, [("top1", 0.25)], units=hit_units(np.array([True, False] * 5))),
     ]
     first, second = fits_read(json.loads(json.dumps(job.described)), json.loads(json.dumps(fits_kept(fits))), "k.json")
     assert (first, first.samples) == (fits[0], samples)
     assert second.details["images"] == 10
     assert np.unpackbits(np.frombuffer(b64decode(second.details["correct"]), np.uint8))[:4].tolist() == [1, 0, 1, 0]
-    assert replace(second, details={}) == replace(fits[1], correct=None)
+    assert replace(second, details={}) == replace(fits[1], units=None)
 
 
 def test_a_key_is_the_same_in_every_process_and_needs_no_torch() -> None:

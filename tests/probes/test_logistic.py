@@ -14,7 +14,7 @@ from unseen.probes.protocol import COG_V2, LogisticProtocol
 from unseen.probes.sampling import draw_shots, split_validation, stream
 from unseen.probes.sgd.rows import Resident
 from unseen.probes.sgd.schedule import epoch_orders
-from unseen.probes.sgd.scoring import accuracies
+from unseen.probes.sgd.scoring import accuracies, final_hits
 from unseen.probes.sgd.stacked import initial_weights
 
 QUICK = LogisticProtocol(name="quick", epochs=8, trials=6, round_size=3, batch=64)
@@ -183,12 +183,12 @@ def test_scores_that_are_not_finite_lose_a_search_and_are_no_accuracy() -> None:
     tests = Resident.load(X, unit_rows, device=torch.device("cpu"), dtype=torch.float32, name="test")
     weights = torch.stack(2 * [initial_weights(12, 6, Generator().manual_seed(0))])
     weights[1, 3, 3] = math.inf
-    searched, marked = (
-        accuracies(tests, torch.arange(len(y)), y, weights, (1, 5), mark_not_finite=mark) for mark in (False, True)
-    )
+    searched = accuracies(tests, torch.arange(len(y)), y, weights, (1, 5))
     assert searched.isfinite().all()
-    assert marked[:, 1].isnan().all()
-    assert torch.equal(marked[:, 0], searched[:, 0])
+    assert final_hits(tests, y, weights[1:], (1, 5)) is None
+    hits = final_hits(tests, y, weights[:1], (1, 5))
+    assert hits is not None
+    assert torch.equal(hits.double().mean(dim=1), searched[:, 0])
 
 
 def test_constant_features_score_by_chance() -> None:

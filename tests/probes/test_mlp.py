@@ -16,6 +16,7 @@ from unseen.probes.mlp import (
     MlpStack,
     initial_layers,
     mlp_accuracies,
+    mlp_hits,
     probe_mlp,
     train_mlps,
 )
@@ -206,10 +207,10 @@ def test_scores_that_are_not_finite_lose_a_search_and_are_no_accuracy() -> None:
     )
     stack.layers[0].weights[1, 0, 0] = math.inf
     rows = torch.arange(len(y))
-    searched, marked = (mlp_accuracies(X, y, rows, stack, (1, 5), mark_not_finite=mark) for mark in (False, True))
-    assert searched.isfinite().all()
-    assert marked[:, 1].isnan().all()
-    assert torch.equal(marked[:, 0], searched[:, 0])
+    hits, finite = mlp_hits(X, y, rows, stack, (1, 5))
+    assert finite.tolist() == [True, False]
+    assert not hits[1, 1].any()
+    assert torch.equal(mlp_accuracies(X, y, rows, stack, (1, 5)), hits.double().mean(dim=2))
 
 
 def test_relu_separates_what_no_linear_classifier_can() -> None:

@@ -25,7 +25,10 @@ from unseen.probes.patches.protocols import PatchLinearProtocol
 from unseen.probes.protocol import PROTOCOLS as LOGISTIC
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.data import RunData
+from unseen.runs.kept_units import kept_units
 from unseen.runs.means import Means
+from unseen.runs.record import read_results
+from unseen.runs.results import RESULTS
 from unseen.studies.study import Study
 
 QUICK = LogisticProtocol(name="cog-v2-short", epochs=2, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
@@ -152,6 +155,27 @@ def times(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file() and path.name != "run.json"}
 
 
+def kept_scores(folder: Path, name: str) -> dict[tuple[object, ...], float]:
+    """The scores that follow from what the results of a probe keep of each unit; trials say nothing of test images."""
+    found = dict[tuple[object, ...], float]()
+    for result in read_results(folder):
+        job, units = result.job, kept_units(folder / RESULTS, result)
+        assert [each.variant for each in units] == ([fit.variant for fit in result.fits] if KEEPS[name] else [])
+        for each in units:
+            first = result.fits[0].values[0][0]
+            assert first in each.scores
+            assert each.identity or each.images is not None
+            for metric, value in each.rescored().items():
+                scored = dict(next(fit.values for fit in result.fits if fit.variant == each.variant)).get(metric, value)
+                near = 0.6 if metric == "angle-median" else 1e-12
+                assert value == pytest.approx(scored, abs=near)
+                found[job["dataset"], job.get("shots"), job.get("seed"), each.variant, metric] = value
+    return found
+
+
+KEEPS = {name: probe.keeps_units for name, probe in all_probes().items()}
+
+
 def cases() -> Iterator[Any]:
     for name, target in CASES:
         marks = [pytest.mark.long_suite] if name in SLOW else []
@@ -171,6 +195,7 @@ def test_every_probe_runs_on_every_kind_of_labels_that_it_takes(
         with suppress(OtherPartsError):
             divided = matrix.run(name, target, tmp_path / "parts", (number, 2))
     assert values(divided) == found
+    assert kept_scores(tmp_path / "whole", name) == kept_scores(tmp_path / "parts", name)
     kept = times(tmp_path / "whole")
     assert values(matrix.run(name, target, tmp_path / "whole")) == found
     assert times(tmp_path / "whole") == kept

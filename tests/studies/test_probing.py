@@ -244,9 +244,9 @@ def test_right_images_need_their_labels(results: Path, pair: ProbedFeatures, tmp
     assert result is not None
     with pytest.raises(UserError, match="were not stored"):
         labelled(tmp_path / "results", result)
-    labels = labels_place(tmp_path / "results", job.reads["test"])
+    labels = labels_place(tmp_path / "results", job.reads)
     labels.parent.mkdir()
-    whole = labels_place(results, job.reads["test"]).read_bytes()
+    whole = labels_place(results, job.reads).read_bytes()
     labels.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(UserError, match="damaged"):
         labelled(tmp_path / "results", result)

@@ -267,7 +267,7 @@ def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference
                 f"{domain}: the two backbones were tested on other images ({differ}); extract both from the same ones"
             )
     right = [np.stack([correct for _, correct in column]) for column in columns]
-    return len(seeds), paired_difference(right[0], right[1], tested.y)
+    return len(seeds), paired_difference(right[0], right[1], tested.labels)
 
 
 def _refuse_other_images(domain: str, backbones: Sequence[Sequence[_Found]]) -> None:

@@ -103,14 +103,17 @@ class Run:
 
         return page_figures(report_on([self.folder]).page)
 
-    def export(self, out: str | PathLike[str]) -> Path:
+    def export(self, out: str | PathLike[str], *, hits: bool = False) -> Path:
         """Write the scores and their provenance as a results file (.json) to share with others, and return its path.
 
         `unseen.check` and `unseen.leaderboard` accept such files.
+
+        Args:
+            hits: also write which test images are classified correctly, for comparisons image by image.
         """
         from unseen.exchange.export import export_runs
 
-        export_runs([self.folder], Path(out))
+        export_runs([self.folder], Path(out), hits=hits)
         return Path(out)
 
     def __repr__(self) -> str:

@@ -7,12 +7,17 @@ import typer
 
 from unseen.cli.output import console, counted
 from unseen.errors import UserError
+from unseen.files import byte_size
 
 
 def export(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs of any study.")],
     out: Annotated[Path, typer.Option(help="Results file to write (.json).")] = Path("results.json"),
     backbone: Annotated[list[str] | None, typer.Option(help="Export only the backbone with this name.")] = None,
+    hits: Annotated[
+        bool,
+        typer.Option("--hits", help="Also export which test images are classified correctly, for comparisons."),
+    ] = False,
     model_card: Annotated[
         Path | None,
         typer.Option(help="Also write the scores as the `model-index` of a Hugging Face model card: .yaml or .md."),
@@ -35,6 +40,7 @@ def export(
     versions, hardware, date and cautions. The file contains no paths of this machine.
     """
     from unseen.exchange.export import export_runs
+    from unseen.exchange.hits import hits_size
 
     if classifier is None and features is not None:
         raise UserError("--features is only for --classifier; add it, or leave out --features")
@@ -44,8 +50,9 @@ def export(
         from unseen.exchange.model_card import check_card_name
 
         check_card_name(model_card)
-    file = export_runs(runs, out, backbones=backbone or ())
-    console().print(f"{counted(len(file.records), 'record')}: {out}")
+    file = export_runs(runs, out, backbones=backbone or (), hits=hits)
+    size = f", with {byte_size(hits_size(file.records))} of hits" if hits else ""
+    console().print(f"{counted(len(file.records), 'record')}{size}: {out}")
     if model_card is not None:
         from unseen.exchange.model_card import write_model_card
 

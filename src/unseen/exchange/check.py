@@ -15,6 +15,7 @@ from typing import Literal
 
 from unseen.errors import UserError
 from unseen.exchange.contradictions import ROUNDING, score_contradictions, setting_contradictions
+from unseen.exchange.hits import record_hits
 from unseen.exchange.named_protocols import named
 from unseen.exchange.places import names_a_place
 from unseen.exchange.plausible import comparison
@@ -110,6 +111,10 @@ def _record_errors(record: ResultRecord) -> Iterator[str]:
     for score in record.scores:
         for text in score_contradictions(score, metrics.get(score.metric), record):
             yield f"{_named(score)} {text}"
+    try:
+        record_hits(record)
+    except UserError as error:
+        yield str(error)
 
 
 @cache

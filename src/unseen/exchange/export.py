@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unseen.errors import UserError, look_up
+from unseen.exchange.hits import exported_hits
 from unseen.exchange.places import without_places
 from unseen.exchange.record import (
     SCHEMA,
@@ -45,11 +46,14 @@ FLAW = "flaw"
 """The code of a notice about damaged images or rows of zeros."""
 
 
-def export_runs(folders: Sequence[Path], out: Path, *, backbones: Iterable[str] = ()) -> ResultsFile:
+def export_runs(
+    folders: Sequence[Path], out: Path, *, backbones: Iterable[str] = (), hits: bool = False
+) -> ResultsFile:
     """Write the records of runs into a file and return them; the same runs give the same bytes.
 
     Args:
         backbones: names of the backbones to export; by default all.
+        hits: also export which test images are classified correctly.
     """
     from unseen.runs.record import read_runs
 
@@ -57,7 +61,7 @@ def export_runs(folders: Sequence[Path], out: Path, *, backbones: Iterable[str] 
         raise UserError(f"{out}: results are written as .json")
     by_run = []
     for folder, data in zip(folders, read_runs(folders), strict=True):
-        by_run.append((folder, run_records(data, folder)))
+        by_run.append((folder, run_records(data, folder, hits=hits)))
         if not by_run[-1][1]:
             raise UserError(f"{folder}: no scores yet; finish the run")
     known = {record.backbone.name: True for _, of_run in by_run for record in of_run}
@@ -91,11 +95,12 @@ def write_results(file: ResultsFile, out: Path) -> None:
         written.write(json_bytes(plain(file)) + b"\n")
 
 
-def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]:
+def run_records(data: RunData, folder: Path | None = None, *, hits: bool = False) -> list[ResultRecord]:
     """One record per backbone, protocol and domain with scores, without paths of this machine.
 
     Args:
         folder: folder of the run. Of test sets of shifts, only the results have the numbers of images and classes.
+        hits: with the test images that are classified correctly.
     """
     data = _with_counts(data, folder) if folder and "shifts" in data.axes else data
     grouped: dict[tuple[str, str, str], list[Score]] = {}
@@ -116,6 +121,7 @@ def run_records(data: RunData, folder: Path | None = None) -> list[ResultRecord]
                 _scores(data, scores, _test_images(scored.get((backbone, domain)))),
                 _made(data, scores),
                 record_notices(data, backbone, domains[domain]),
+                exported_hits(data, scores) if hits else [],
             )
         )
         for (backbone, protocol, domain), scores in grouped.items()

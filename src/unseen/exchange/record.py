@@ -145,6 +145,29 @@ class Made:
 
 
 @dataclass(frozen=True)
+class FitHits:
+    """Which test images a fit classifies correctly."""
+
+    probe: Annotated[str, "As in `scores`."]
+    shots: Annotated[int | None, "As in `scores`."]
+    seed: int
+    correct: Annotated[str, "One bit per image, eight per byte, the first image in the highest bit; URL-safe base64."]
+
+
+@dataclass(frozen=True)
+class Hits:
+    """A test set, and the fits that were tested on it."""
+
+    images: Annotated[int, "Number of test images."]
+    ids: Annotated[str, "SHA-256 of the names of the images, in order, each followed by a zero byte; empty if unknown."]
+    classes: Annotated[Sequence[str], "Names of the classes."]
+    labels: Annotated[
+        str, "Class of each image: indices into `classes`, 32 bits each (little-endian), zlib, URL-safe base64."
+    ]
+    fits: Sequence[FitHits]
+
+
+@dataclass(frozen=True)
 class ResultRecord:
     """The scores of one backbone under one protocol on one domain, data set or test set."""
 
@@ -159,6 +182,7 @@ class ResultRecord:
     scores: Sequence[ScoreFacts]
     made: Made
     notices: Annotated[Sequence[Told], "What a reader must know before reading the scores."]
+    hits: Annotated[Sequence[Hits], "Which test images are classified correctly, by test set; empty unless asked for."]
 
     @property
     def key(self) -> tuple[str, str, str, str]:

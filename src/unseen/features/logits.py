@@ -5,7 +5,7 @@ the largest logit of its image: this changes no argmax and no softmax over any s
 where classes compete. The class names are in the store's manifest, as part of the classifier's specification.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
@@ -58,6 +58,7 @@ class Logits:
         labels: names of the test set's classes.
         y: (n,) indices into `labels`.
         damaged: number of images left out, and `examples` of them with the reasons.
+        ids: (n,) names of the images.
     """
 
     values: Rows
@@ -66,6 +67,7 @@ class Logits:
     y: NDArray[np.int64]
     damaged: int
     examples: tuple[str, ...] = ()
+    ids: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.y)
@@ -107,4 +109,4 @@ def read_logits(folder: Path) -> Logits:
         raise UserError(f"{folder}: contains features, not logits")
     damaged = StoreAbout.of(features.provenance).damaged
     examples = tuple(f"{image.id}: {image.reason}" for image in damaged)
-    return Logits(features.X, columns, features.classes, features.y, len(damaged), examples)
+    return Logits(features.X, columns, features.classes, features.y, len(damaged), examples, features.ids)

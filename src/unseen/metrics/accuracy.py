@@ -17,7 +17,7 @@ def top_k_correct(scores: Tensor, y: Tensor, k: int) -> Tensor:
         (...) counts. With fewer than k classes every row counts. Rows with a NaN score never do, so that classifiers
         that diverged lose a search; what is reported must not rest on this.
     """
-    return _hits(scores, y, k).sum(dim=-1)
+    return top_k_hits(scores, y, k).sum(dim=-1)
 
 
 def top_k_accuracy(scores: Tensor, y: Tensor, k: int = 1) -> Tensor:
@@ -38,11 +38,11 @@ def mean_per_class_accuracy(scores: Tensor, y: Tensor) -> Tensor:
     y = _checked(scores, y)
     _, inverse, counts = torch.unique(y, return_inverse=True, return_counts=True)
     weights = torch.reciprocal(counts[inverse].double() * len(counts))
-    return (_hits(scores, y, 1) * weights).sum(dim=-1)
+    return (top_k_hits(scores, y, 1) * weights).sum(dim=-1)
 
 
-def _hits(scores: Tensor, y: Tensor, k: int) -> Tensor:
-    """(..., n): whether a row's label is among its k largest scores, and none of its scores is NaN."""
+def top_k_hits(scores: Tensor, y: Tensor, k: int) -> Tensor:
+    """(..., n): the rows that `top_k_correct` counts, with ties broken in the same way; arguments as there."""
     if k == 1:  # the usual case is several times faster with a maximum, which is NaN if a score is
         value, place = scores.max(dim=-1)
         return (place == y) & value.isfinite()

@@ -1,6 +1,6 @@
 """Average precision of detected boxes: that of PASCAL VOC 2007 as Ericsson et al. 2021 average it, and that of COCO."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import nan
 
@@ -9,13 +9,18 @@ from numpy.typing import NDArray
 
 from unseen.data.core.dense.labels import Objects
 from unseen.errors import UserError
-from unseen.metrics.boxes import Bools, Detections, Floats, inside, overlaps
+from unseen.metrics.boxes import Bools, Detections, Floats, Ints, inside, overlaps
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 """Thresholds on intersection over union: 0.50, 0.55 … 0.95."""
 COCO_RECALLS = np.linspace(0, 1, 101)
 COCO_MOST = 100
 """Maximum number of detections per image and class, those with the highest scores."""
+MISSED, HIT, SKIPPED = 0, 1, 2
+"""What becomes of a detection at a threshold; one that is skipped does not count."""
+Precision = Callable[[Ints, Floats | Ints, float], float]
+"""The average precision of a class from `HIT`, `MISSED` or `SKIPPED` of detections in order of their scores, how often
+each counts, and the number of objects."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +47,7 @@ def voc_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: i
     area that lies in a crowd is above the threshold. The +1 in the widths and heights of VOC's own code is already in
     the edges of boxes. Scores are rounded to three decimals, with ties in the given order.
     """
-    _check(truth, found)
-    tables = [_voc_class(truth, found, number) for number in range(classes)]
-    return _scores(tables)
+    return voc_scores_of(box_matches(truth, found, classes, coco=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,17 +106,10 @@ def _voc_matches(truth: Sequence[Objects], detections: Sequence[Detections], num
     )
 
 
-def _voc_class(truth: Sequence[Objects], detections: Sequence[Detections], number: int) -> Floats | None:
-    """(thresholds,) average precision of a class; None if it has no objects."""
-    matches = _voc_matches(truth, detections, number)
-    if not matches.objects:
-        return None
-    return np.array([_voc_precision(*matches.at(limit), matches.objects) for limit in THRESHOLDS])
-
-
-def _voc_precision(hit: Bools, skipped: Bools, objects: int) -> float:
+def _voc_precision(codes: Ints, weights: Floats | Ints, objects: float) -> float:
     """Average precision at eleven recalls, of detections sorted by score."""
-    hits, detections = np.cumsum(hit[~skipped]), np.arange(1, int((~skipped).sum()) + 1)
+    counted = (codes != SKIPPED) & (weights > 0)
+    hits, detections = np.cumsum((weights * (codes == HIT))[counted]), np.cumsum(weights[counted])
     recall, precision = hits / objects, hits / detections
     return float(np.mean([precision[recall >= step / 10].max(initial=0.0) for step in range(11)]))
 
@@ -148,29 +144,7 @@ def coco_scores(truth: Sequence[Objects], found: Sequence[Detections], classes: 
     the threshold. Ignored objects and crowds are matched only if there is no other object, and such detections do not
     count.
     """
-    _check(truth, found)
-    return _scores([_coco_class(truth, found, number) for number in range(classes)])
-
-
-def _coco_class(truth: Sequence[Objects], detections: Sequence[Detections], number: int) -> Floats | None:
-    objects, scores, hits, skips = 0, list[Floats](), list[Bools](), list[Bools]()
-    for true, detected in zip(truth, detections, strict=True):
-        mine, own = np.flatnonzero(true.classes == number), np.flatnonzero(detected.classes == number)
-        objects += int((~(true.ignored | true.crowd)[mine]).sum())
-        if not len(own):
-            continue
-        own = own[np.argsort(-detected.scores[own], kind="stable")][:COCO_MOST]
-        hit, skip = _coco_match(true, mine, detected.boxes[own])
-        scores.append(detected.scores[own])
-        hits.append(hit)
-        skips.append(skip)
-    if not objects:
-        return None
-    if not scores:
-        return np.zeros(len(THRESHOLDS))
-    order = np.argsort(-np.concatenate(scores), kind="stable")
-    hit, skip = (np.concatenate(parts, axis=1)[:, order] for parts in (hits, skips))
-    return np.array([_coco_precision(right, ~out, objects) for right, out in zip(hit, skip, strict=True)])
+    return coco_scores_of(box_matches(truth, found, classes, voc=False))
 
 
 def _coco_match(true: Objects, mine: NDArray[np.intp], boxes: Floats) -> tuple[Bools, Bools]:
@@ -197,12 +171,97 @@ def _coco_match(true: Objects, mine: NDArray[np.intp], boxes: Floats) -> tuple[B
     return hit, skip
 
 
-def _coco_precision(hit: Bools, counted: Bools, objects: int) -> float:
-    hits, detections = np.cumsum(hit[counted]), np.arange(1, int(counted.sum()) + 1)
+def _coco_precision(codes: Ints, weights: Floats | Ints, objects: float) -> float:
+    """Average precision at 101 recalls, of detections sorted by score."""
+    counted = (codes != SKIPPED) & (weights > 0)
+    hits, detections = np.cumsum((weights * (codes == HIT))[counted]), np.cumsum(weights[counted])
     recall, precision = hits / objects, hits / detections
     envelope = np.maximum.accumulate(precision[::-1])[::-1]
     places = np.searchsorted(recall, COCO_RECALLS, side="left")
     return float(np.mean(np.append(envelope, 0.0)[np.minimum(places, len(envelope))]))
+
+
+@dataclass(frozen=True, eq=False)
+class BoxMatches:
+    """The detections in each image and which of them hit an object: what both average precisions are computed from.
+
+    Detections are matched within their image, so the scores of any choice of images follow from these.
+
+    Attributes:
+        image, label, score: (n,) image, class and score of each detection, image by image in the given order.
+        voc, coco: (n, thresholds) `HIT`, `MISSED`, or `SKIPPED` if a detection does not count; None if it was not
+            matched in this way.
+        objects: (images, classes) numbers of objects that count.
+    """
+
+    image: Ints
+    label: Ints
+    score: Floats
+    voc: Ints | None
+    coco: Ints | None
+    objects: Ints
+
+
+def box_matches(
+    truth: Sequence[Objects], found: Sequence[Detections], classes: int, *, voc: bool = True, coco: bool = True
+) -> BoxMatches:
+    """Match the detections of all images, as `voc_scores` and as `coco_scores` describe."""
+    _check(truth, found)
+    counts = [len(each) for each in found]
+    image, starts = np.repeat(np.arange(len(found)), counts), np.cumsum(counts) - counts
+    label = np.concatenate([np.zeros(0, dtype=np.int64), *(each.classes for each in found)])
+    score = np.concatenate([np.zeros(0), *(each.scores for each in found)])
+    by_voc, by_coco = (np.full((len(label), len(THRESHOLDS)), SKIPPED, dtype=np.int8) for _ in range(2))
+    objects = np.zeros((len(found), classes), dtype=np.int64)
+    for place, true in enumerate(truth):
+        counted = true.classes[~(true.ignored | true.crowd)]
+        objects[place] = np.bincount(counted[counted < classes], minlength=classes)
+    for number in range(classes):
+        rows = np.flatnonzero(label == number)
+        if voc and len(rows):
+            matches = _voc_matches(truth, found, number)
+            ranked = rows[np.argsort(-np.round(score[rows], 3), kind="stable")]
+            for column, limit in enumerate(THRESHOLDS):
+                hit, skipped = matches.at(limit)
+                by_voc[ranked, column] = np.where(skipped, SKIPPED, hit)
+        for own in np.split(rows, np.flatnonzero(np.diff(image[rows])) + 1) if coco and len(rows) else ():
+            place = int(image[own[0]])
+            best = own[np.argsort(-score[own], kind="stable")][:COCO_MOST]
+            true, boxes = truth[place], found[place].boxes[best - starts[place]]
+            hit, skipped = _coco_match(true, np.flatnonzero(true.classes == number), boxes)
+            by_coco[best] = np.where(skipped, SKIPPED, hit).T
+    return BoxMatches(image, label, score, by_voc if voc else None, by_coco if coco else None, objects)
+
+
+def voc_scores_of(matches: BoxMatches, weights: Floats | Ints | None = None) -> DetectionScores:
+    """The scores of `voc_scores` from matches.
+
+    Args:
+        weights: (images,) how often each image counts; by default once.
+    """
+    assert matches.voc is not None
+    return _scores_of(matches, matches.voc, np.round(matches.score, 3), _voc_precision, weights)
+
+
+def coco_scores_of(matches: BoxMatches, weights: Floats | Ints | None = None) -> DetectionScores:
+    """The scores of `coco_scores` from matches; arguments as in `voc_scores_of`."""
+    assert matches.coco is not None
+    return _scores_of(matches, matches.coco, matches.score, _coco_precision, weights)
+
+
+def _scores_of(
+    matches: BoxMatches, codes: Ints, score: Floats, precision: Precision, weights: Floats | Ints | None
+) -> DetectionScores:
+    images, classes = matches.objects.shape
+    often = np.ones(images, dtype=np.int64) if weights is None else weights
+    tables = list[Floats | None]()
+    for number in range(classes):
+        objects = float(often @ matches.objects[:, number])
+        rows = np.flatnonzero(matches.label == number)
+        rows = rows[np.argsort(-score[rows], kind="stable")]
+        own = codes[rows], often[matches.image[rows]]
+        tables.append(np.array([precision(each, own[1], objects) for each in own[0].T]) if objects else None)
+    return _scores(tables)
 
 
 def _check(truth: Sequence[Objects], detections: Sequence[Detections]) -> None:

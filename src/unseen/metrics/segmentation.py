@@ -43,6 +43,11 @@ def confusion(predicted: Tensor, truth: Tensor, classes: int, ignored: int = IGN
     return torch.bincount(true * classes + guessed, minlength=classes**2).reshape(classes, classes)
 
 
+def class_areas(counts: Tensor) -> Tensor:
+    """(3, c) pixels of each class that are predicted correctly, predicted, and labelled, from `confusion`."""
+    return torch.stack([counts.diagonal(), counts.sum(0), counts.sum(1)])
+
+
 def segmentation_scores(counts: Tensor) -> SegmentationScores:
     """Scores from the counts of `confusion`."""
     if int(counts.sum()) == 0:

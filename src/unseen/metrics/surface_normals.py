@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from unseen.errors import UserError
+from unseen.metrics.from_units import ANGLE_EDGES, COARSE, FINE, FINE_UP_TO
 
 THRESHOLDS = (11.25, 22.5, 30.0)
 """Thresholds in degrees; the share of pixels with a smaller error is reported for each."""
@@ -52,6 +53,18 @@ def normal_scores(errors: Sequence[Tensor]) -> NormalScores:
     middle = float(torch.quantile(pooled, 0.5)) if len(pooled) <= 1 << 24 else _large_median(pooled)
     within = [float((pooled < degrees).double().mean()) for degrees in THRESHOLDS]
     return NormalScores(float(pooled.mean()), middle, (within[0], within[1], within[2]))
+
+
+def angle_sums(errors: Tensor) -> Tensor:
+    """(1 + thresholds + bins,) of the m angular errors of an image, in double precision on their device.
+
+    Their sum, how many are below each of `THRESHOLDS`, and how many are in each bin of `from_units.ANGLE_EDGES`.
+    """
+    fine, wide, last = (round(each / FINE) for each in (FINE_UP_TO, COARSE, ANGLE_EDGES[-1]))
+    counts = torch.bincount((errors / FINE).long().clamp(max=last - 1), minlength=last)
+    within = [(errors < degrees).sum() for degrees in THRESHOLDS]
+    bins = torch.cat([torch.stack(within), counts[:fine], counts[fine:].reshape(-1, wide).sum(dim=1)])
+    return torch.cat([errors.sum()[None], bins.double()])
 
 
 def _large_median(values: Tensor) -> float:

@@ -7,18 +7,15 @@ in every study.
 
 import hashlib
 import json
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from functools import cached_property
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unseen.probes.protocol import Setting
 from unseen.probes.samples import SamplesPerClass
+from unseen.probes.units import BESIDE, Beside, Units
 from unseen.reading.json_records import typed
 
 if TYPE_CHECKING:
@@ -160,8 +157,8 @@ class Fit:
         values: (metric, value) pairs.
         details: how it was obtained: the chosen hyper-parameters and the basis of the choice; numbers, words and lists.
         interval: half the width of the 95% interval of its first metric, if the probe provides it.
-        correct: (n,) which test samples are classified correctly, in the order of the test set, if the probe provides
-            it.
+        units: what is kept of each unit of the test set, such as which images are classified correctly, if the probe
+            provides it.
         samples: training samples per class, if known.
     """
 
@@ -171,18 +168,21 @@ class Fit:
     values: Pairs = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     interval: float | None = None
-    correct: NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
+    units: Units | None = field(default=None, compare=False, repr=False)
     samples: SamplesPerClass | None = field(default=None, compare=False)
 
 
 def fits_kept(fits: Sequence[Fit]) -> dict[str, Any]:
-    """The fits of a result, as JSON."""
-    return {FITS: [_kept(fit) for fit in fits]}
+    """The fits of a result, as JSON, and what is to be written beside it (`unseen.probes.units.BESIDE`)."""
+    beside = Beside.of([fit.units for fit in fits])
+    kept = {FITS: [_kept(fit) for fit in fits]}
+    return kept | ({BESIDE: beside} if beside.arrays or beside.images else {})
 
 
 def _kept(fit: Fit) -> dict[str, Any]:
     kept: dict[str, Any] = {"variant": fit.variant, "values": dict(fit.values)}
-    kept |= {"details": {**fit.details, **packed(fit.correct)}}
+    kept |= {"details": {**fit.details, **(fit.units.in_details if fit.units else {})}}
+    kept |= fit.units.in_result if fit.units else {}
     kept |= {} if fit.interval is None else {"interval": fit.interval}
     return kept | ({} if fit.samples is None else {SAMPLES: asdict(fit.samples)})
 
@@ -216,10 +216,3 @@ def not_finite(values: Any, name: str = "") -> Iterator[tuple[str, float]]:
             yield from not_finite(each, name)
     elif isinstance(values, float) and not isfinite(values):
         yield name, values
-
-
-def packed(hits: NDArray[np.bool_] | None) -> dict[str, Any]:
-    """Values of a result: the number of `images`, and `correct` in base64, eight per byte (50,000 take 8 KB)."""
-    if hits is None:
-        return {}
-    return {"images": len(hits), "correct": b64encode(np.packbits(hits).tobytes()).decode()}

@@ -9,7 +9,7 @@ Results are deterministic on one device: votes are integers, whose sums do not d
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
@@ -33,11 +33,13 @@ class KNN:
     Attributes:
         top1, top5: share of test samples whose class has the most votes, or is among the five with most. Ties go to the
             lower class index; a class without votes is never counted.
+        hits: (len(ks), n) whether the class of each test sample has the most votes, on the CPU.
     """
 
     ks: tuple[int, ...]
     top1: tuple[float, ...]
     top5: tuple[float, ...]
+    hits: Tensor = field(compare=False, repr=False)
 
 
 def knn(
@@ -64,13 +66,14 @@ def knn(
     train, test = directions(X_train), directions(X_test)
     classes = 1 + int(torch.maximum(y_train.max(), y_test.max()))
     order = sorted(set(ks))
-    hits = torch.zeros(len(order), 2, dtype=torch.int64, device=train.device)
+    hits = torch.zeros(len(order), 2, len(test), dtype=torch.bool, device=train.device)
     for rows in row_blocks(len(test), 4 * (min(len(train), TRAIN_BLOCK) + 4 * classes), train.device):
         similarities, neighbours = nearest(train, test[rows], order[-1])
         votes = _votes(similarities, weights, temperature)
-        hits += _hits(votes, y_train[neighbours], y_test[rows], order, classes)
-    top1, top5 = ([float(hits[order.index(k), column]) / len(test) for k in ks] for column in (0, 1))
-    return KNN(tuple(ks), tuple(top1), tuple(top5))
+        hits[:, :, rows] = _hits(votes, y_train[neighbours], y_test[rows], order, classes)
+    counts = hits.sum(dim=2).tolist()
+    top1, top5 = ([float(counts[order.index(k)][column]) / len(test) for k in ks] for column in (0, 1))
+    return KNN(tuple(ks), tuple(top1), tuple(top5), hits[[order.index(k) for k in ks], 0].cpu())
 
 
 def knn_votes(
@@ -133,7 +136,7 @@ def _votes(similarities: Tensor, weights: Weights, temperature: float) -> Tensor
 
 
 def _hits(votes: Tensor, labels: Tensor, y: Tensor, ks: Sequence[int], classes: int) -> Tensor:
-    """(len(ks), 2) number of samples whose class is first, and among the first five, after each k of their votes."""
+    """(len(ks), 2, b) whether the class of a sample is first, and among the first five, after each k of its votes."""
     totals = torch.zeros(len(votes), classes, dtype=torch.int64, device=votes.device)
     lower = torch.arange(classes, device=votes.device) < y[:, None]
     hits, counted = [], 0
@@ -143,7 +146,7 @@ def _hits(votes: Tensor, labels: Tensor, y: Tensor, ks: Sequence[int], classes: 
         own = totals.gather(1, y[:, None])
         ahead = ((totals > own) | ((totals == own) & lower)).sum(dim=1)
         voted = own[:, 0] > 0
-        hits.append(torch.stack([(voted & (ahead < first)).sum() for first in (1, 5)]))
+        hits.append(torch.stack([voted & (ahead < first) for first in (1, 5)]))
     return torch.stack(hits)
 
 

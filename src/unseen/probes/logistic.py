@@ -22,7 +22,7 @@ from unseen.probes.sampling import draw_shots, split_validation, stream
 from unseen.probes.sgd.pruning import Race
 from unseen.probes.sgd.rows import Resident
 from unseen.probes.sgd.schedule import DRAWERS
-from unseen.probes.sgd.scoring import accuracies
+from unseen.probes.sgd.scoring import accuracies, final_hits
 from unseen.probes.sgd.search import Search, Trial, best_trial, rounds
 from unseen.probes.sgd.trainer import Trainer
 
@@ -35,6 +35,7 @@ class LogisticResult:
         rate, decay: the chosen pair, among `trials` in the order tried.
         fewest_samples: smallest number of samples of a class in the final fit; below `shots` if a class has fewer.
         weights, bias: (c, d) and (c,) of the final classifier, on the CPU.
+        hits: (n,) whether each test sample is classified correctly, on the CPU.
     """
 
     top1: float
@@ -45,6 +46,7 @@ class LogisticResult:
     fewest_samples: int
     weights: Tensor
     bias: Tensor
+    hits: Tensor
 
 
 def probe_logistic(
@@ -121,11 +123,10 @@ def probe_settings(
             mark_diverged=True,
         )
         for problem, trial, weights in zip(group, best, finals, strict=True):
-            everything = torch.arange(len(y_test))
-            found = accuracies(tests, everything, y_test.long(), weights, (1, 5), mark_not_finite=True)[:, 0]
-            if not bool(weights.isfinite().all()) or not bool(found.isfinite().all()):
+            hits = final_hits(tests, y_test.long(), weights, (1, 5)) if bool(weights.isfinite().all()) else None
+            if hits is None:
                 raise _diverged(trial.rate)
-            top1, top5 = found.tolist()
+            top1, top5 = (hits.sum(dim=1).double() / len(y_test)).tolist()
             fewest = int(torch.bincount(trainer.y[problem.whole], minlength=classes).min())
             final = weights[0].cpu()
             yield (
@@ -139,6 +140,7 @@ def probe_settings(
                     fewest,
                     final[:-1].T.contiguous(),
                     final[-1],
+                    hits[0],
                 ),
             )
 

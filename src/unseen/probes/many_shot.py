@@ -21,6 +21,7 @@ from unseen.metrics.calibration import ReliabilityBins, fit_temperature, reliabi
 from unseen.probes.arrays import checked_features
 from unseen.probes.newton.search import Converge, Stage, choose_penalty
 from unseen.probes.newton.walk import Solved
+from unseen.probes.units import Units, class_units
 
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
 WORST = 0.0
@@ -134,6 +135,7 @@ class ManyShot:
         converged: whether each fit of the grid reached its optimum; None for those not solved to it.
         refit_converged: whether the scored fit reached its optimum.
         calibration: None if samples have several classes.
+        units: which test samples are classified correctly, or the average precision of each class.
     """
 
     score: float
@@ -144,6 +146,7 @@ class ManyShot:
     converged: tuple[bool | None, ...]
     refit_converged: bool
     calibration: Calibration | None
+    units: Units
 
     @property
     def edge(self) -> Literal["weakest", "strongest"] | None:
@@ -203,6 +206,7 @@ def many_shot(
         calibration=None
         if train.multi_label
         else _calibration((choice.chosen.scores(X_val), val.y), (scores, test.y), protocol),
+        units=class_units(scores, test),
     )
 
 

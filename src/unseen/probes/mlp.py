@@ -7,7 +7,7 @@ to the logistic regression's accuracy on ImageNet-1K, and +4.7 % and +1.8 % on t
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import sqrt
 
@@ -15,7 +15,7 @@ import torch
 from torch import Generator, Tensor
 
 from unseen.errors import UserError
-from unseen.metrics.accuracy import top_k_correct
+from unseen.metrics.accuracy import top_k_hits
 from unseen.probes.arrays import common_classes
 from unseen.probes.protocol import COG_V1_MLP, MlpProtocol
 from unseen.probes.sampling import split_validation, stream
@@ -30,6 +30,7 @@ class MlpResult:
 
     Attributes:
         rate, decay: the chosen pair, among `trials` in the order tried.
+        hits: (n,) whether each test sample is classified correctly, on the CPU.
     """
 
     top1: float
@@ -37,6 +38,7 @@ class MlpResult:
     rate: float
     decay: float
     trials: tuple[Trial, ...]
+    hits: Tensor = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -135,15 +137,15 @@ def probe_mlp(
     best = best_trial([trial for trial, sound in zip(trials, finished, strict=True) if sound] or trials)
     final = fit(torch.arange(len(labels)), [(best.rate, best.decay)], 4)
     everything = torch.arange(len(tests))
-    found = mlp_accuracies(tests, y_test.to(device), everything, final, (1, 5), mark_not_finite=True)[:, 0]
-    if not bool(final.finished[0]) or not bool(found.isfinite().all()):
+    hits, finite = mlp_hits(tests, y_test.to(device), everything, final, (1, 5))
+    if not bool(final.finished[0]) or not bool(finite[0]):
         raise UserError(
             f"the final MLP diverged at the learning rate {best.rate:g}, which the search chose: its weights or scores "
             "are not finite numbers; the features may be too large: divide them by their mean length, or use another "
             "probe"
         )
-    top1, top5 = found.tolist()
-    return MlpResult(top1, top5, best.rate, best.decay, trials)
+    top1, top5 = (hits[:, 0].sum(dim=1).double() / len(tests)).tolist()
+    return MlpResult(top1, top5, best.rate, best.decay, trials, hits[0, 0].cpu())
 
 
 @contextmanager
@@ -220,29 +222,28 @@ def train_mlps(
 
 
 def mlp_accuracies(
-    X: Tensor,
-    y: Tensor,
-    rows: Tensor,
-    stack: MlpStack,
-    ks: tuple[int, ...] = (1,),
-    *,
-    block: int = 1024,
-    mark_not_finite: bool = False,
+    X: Tensor, y: Tensor, rows: Tensor, stack: MlpStack, ks: tuple[int, ...] = (1,), *, block: int = 1024
 ) -> Tensor:
-    """(len(ks), k): top-k accuracy of each MLP on some rows, in blocks to bound memory.
+    """(len(ks), k): top-k accuracy of each MLP on some rows; arguments as in `mlp_hits`."""
+    return mlp_hits(X, y, rows, stack, ks, block=block)[0].sum(dim=2).double() / len(rows)
 
-    Args:
-        mark_not_finite: as in `unseen.probes.sgd.scoring.accuracies`.
+
+def mlp_hits(
+    X: Tensor, y: Tensor, rows: Tensor, stack: MlpStack, ks: tuple[int, ...] = (1,), *, block: int = 1024
+) -> tuple[Tensor, Tensor]:
+    """(len(ks), k, m): whether each MLP has the class of a row among its k largest scores, in blocks to bound memory.
+
+    An MLP is wrong on rows with scores that are not finite, so that it loses a search.
+
+    Returns:
+        Also (k,) whether all scores of an MLP are finite.
     """
-    correct = torch.zeros(len(ks), len(stack.finished), dtype=torch.long, device=X.device)
-    finite = torch.ones_like(stack.finished)
+    hits, finite = list[Tensor](), torch.ones_like(stack.finished)
     for chosen in torch.split(rows.to(X.device), block):
         _, scores = _forward(X[chosen], stack.layers, stack.relu)
-        if mark_not_finite:
-            finite &= scores.isfinite().all(dim=2).all(dim=1)
-        for i, k in enumerate(ks):
-            correct[i] += top_k_correct(scores, y[chosen], k)
-    return (correct.double() / len(rows)).masked_fill_(~finite, torch.nan)
+        finite &= scores.isfinite().all(dim=2).all(dim=1)
+        hits.append(torch.stack([top_k_hits(scores, y[chosen], k) for k in ks]))
+    return torch.cat(hits, dim=2), finite
 
 
 def _forward(X: Tensor, layers: Sequence[Layer], relu: bool) -> tuple[list[Tensor], Tensor]:

@@ -16,6 +16,7 @@ from unseen.features.features import Rows
 from unseen.probes.job import Fit, Held, Job, Pairs, plain_json
 from unseen.probes.protocol import LogisticProtocol, Setting
 from unseen.probes.samples import ClassCounts, SamplesPerClass, Shortage
+from unseen.probes.units import Units
 from unseen.reading.keys import is_identity
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Probe:
         split: whether it needs training and test data; episodes are drawn from all samples together.
         once: whether a study fits it with the first seed only, unless it has a number of seeds of its own: it chooses
             among several draws of its own.
-        keeps_hits: whether its results say which test images are classified correctly.
+        keeps_units: whether its fits keep what each unit of the test set contributes (`Fit.units`).
         extended: whether it is one of the further probes of ImageNet-CoG's first version (`--extended all`).
         scored: whether it gives class scores (`test_scores`), which a user's own metrics need.
         default_shots: the default of `shots`.
@@ -174,7 +175,7 @@ class Probe:
     validation: ClassVar[Literal["chooses", "joins"]] = "joins"
     split: ClassVar[bool] = True
     once: ClassVar[bool] = False
-    keeps_hits: ClassVar[bool] = False
+    keeps_units: ClassVar[bool] = False
     random: ClassVar[bool] = False
     extended: ClassVar[bool] = False
     scored: ClassVar[bool] = False
@@ -328,15 +329,18 @@ class Probe:
                 )
 
 
+Drawn = tuple[str, Pairs, Mapping[str, Any]] | tuple[str, Pairs, Mapping[str, Any], Units]
+
+
 @dataclass(frozen=True)
 class DrawnProbe(Probe, ABC):
     """A probe that does not handle shots itself: it is fitted to the samples that were drawn."""
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:
-            for variant, values, details in self.fit_drawn(data.drawn(setting), setting.seed):
-                yield Fit(variant, setting.shots, setting.seed, values, details)
+            for variant, values, details, *units in self.fit_drawn(data.drawn(setting), setting.seed):
+                yield Fit(variant, setting.shots, setting.seed, values, details, units=units[0] if units else None)
 
     @abstractmethod
-    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
-        """Variant, (metric, value) pairs and details of each fit to these samples."""
+    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[Drawn]:
+        """Variant, (metric, value) pairs and details of each fit to these samples, and perhaps its units."""

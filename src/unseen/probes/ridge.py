@@ -48,23 +48,27 @@ class Ridge:
         return torch.cat([along @ coefficients + self.target_mean for _, along in self._along_axes(X)])
 
     def accuracies(self, X: Tensor, y: Tensor) -> Tensor:
-        """(p,) share of samples whose class has the largest prediction, the first among ties, for every penalty.
+        """(p,) share of samples that are classified correctly, for every penalty; see `hits`."""
+        return self.hits(X, y).sum(dim=1).double() / len(X)
+
+    def hits(self, X: Tensor, y: Tensor) -> Tensor:
+        """(p, n) whether the class of a sample has the largest prediction, the first among ties, for every penalty.
 
         Samples are projected on the axes once: 2·n·r·(d + p·c) flops. A class that was not trained on is never right.
         Predictions that are not finite are refused.
         """
         X = checked_features(X, "test").to(self.mean.device)
         y = checked_labels(y, X, "test")
-        correct = torch.zeros(len(self.penalties), dtype=torch.int64, device=X.device)
+        correct = torch.zeros(len(self.penalties), len(X), dtype=torch.bool, device=X.device)
         finite = torch.ones((), dtype=torch.bool, device=X.device)
         for rows, along in self._along_axes(X):
             for index in range(len(self.penalties)):
                 values, predicted = (along @ self._coefficients(index)).add_(self.target_mean).max(dim=1)
                 finite &= values.isfinite().all()
-                correct[index] += (predicted == y[rows]).sum()
+                correct[index, rows] = predicted == y[rows]
         if not bool(finite):
             raise UserError("the predictions of ridge regression are not finite numbers; scale the features")
-        return correct.double() / len(X)
+        return correct
 
     def _coefficients(self, index: int) -> Tensor:
         """(r, c) weights along the axes."""

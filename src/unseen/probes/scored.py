@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
-from unseen.probes.job import Pairs
-from unseen.probes.probe import DrawnProbe, ProbeData
+from unseen.probes.probe import Drawn, DrawnProbe, ProbeData
 from unseen.probes.protocol import Setting
+from unseen.probes.units import hit_units
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,6 +19,7 @@ class ScoredProbe(DrawnProbe, ABC):
     """A probe defined by one function, from training samples and test features to class scores."""
 
     scored: ClassVar[bool] = True
+    keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
 
     @abstractmethod
@@ -30,12 +31,12 @@ class ScoredProbe(DrawnProbe, ABC):
             y_train: (n,) class indices in [0, classes).
         """
 
-    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
-        from unseen.metrics.accuracy import top_k_accuracy
+    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[Drawn]:
+        from unseen.metrics.accuracy import top_k_accuracy, top_k_hits
 
-        scores = self.checked_scores(data, seed)
-        values = [(f"top{k}", float(top_k_accuracy(scores, data.y_test.cpu(), k))) for k in (1, 5)]
-        yield self.name, values, {}
+        scores, y = self.checked_scores(data, seed), data.y_test.cpu()
+        values = [(f"top{k}", float(top_k_accuracy(scores, y, k))) for k in (1, 5)]
+        yield self.name, values, {}, hit_units(top_k_hits(scores, y, 1))
 
     def test_scores(
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.errors import UserError
 from unseen.ontology.levels import Levels
 from unseen.probes.by_name.logistic import Logistic
+from unseen.probes.units import ScoredImages
 from unseen.runs.data import ConceptAccuracy, ConceptHits
-from unseen.runs.kept_labels import KeptLabels, correct_of, labels_place, read_labels
+from unseen.runs.kept_labels import correct_of, labels_place, read_labels, refuse_other_count
 from unseen.runs.random_draws import DRAW, RANDOM, SEEDS_A_DRAW
 from unseen.runs.results import Result, reading_result
 from unseen.runs.score import shots_name
@@ -36,17 +36,13 @@ def concept_hits(folder: Path, results: Iterable[Result]) -> list[ConceptHits]:
     return found
 
 
-def _hits_of(result: Result, folder: Path, read: Callable[[Path], KeptLabels]) -> ConceptHits | None:
+def _hits_of(result: Result, folder: Path, read: Callable[[Path], ScoredImages]) -> ConceptHits | None:
     job, right = result.job, correct_of(result)
-    place = labels_place(folder, job["reads"]["test"])
+    place = labels_place(folder, job["reads"])
     if not place.is_file():
         return None
     labels = read(place)
-    if len(labels.y) != len(right):
-        raise UserError(
-            f"{place}: has labels of {len(labels.y)} images, but {result.key}.json has {len(right)}; delete both files "
-            "and run again with the features"
-        )
+    refuse_other_count(place, labels, len(right), result)
     shots, seed = result.setting
     draw = DRAW.fullmatch(job["dataset"])
     return ConceptHits(
@@ -55,8 +51,8 @@ def _hits_of(result: Result, folder: Path, read: Callable[[Path], KeptLabels]) -
         shots=shots_name(shots),
         seed=seed + (SEEDS_A_DRAW * int(draw["number"]) if draw else 0),
         concepts=labels.classes,
-        correct=tuple(np.bincount(labels.y[right], minlength=len(labels.classes)).tolist()),
-        images=tuple(np.bincount(labels.y).tolist()),
+        correct=tuple(np.bincount(labels.labels[right], minlength=len(labels.classes)).tolist()),
+        images=tuple(np.bincount(labels.labels).tolist()),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from unseen.features.about import BackboneAbout
@@ -194,6 +195,7 @@ class RunData:
         concept_hits: accuracy on each concept for every result of the logistic probe that has it.
         flaws: damaged images that were skipped, and rows of features that are all zeros.
         parts: the merged runs by name, if there are several.
+        folders: the folders whose results the scores are from; those of all parts of a merged run.
     """
 
     title: str
@@ -217,6 +219,7 @@ class RunData:
     concept_hits: Sequence[ConceptHits] = ()
     flaws: Sequence[Flaw] = ()
     parts: "Sequence[tuple[str, RunData]]" = ()
+    folders: Sequence[Path] = field(default=(), compare=False, repr=False)
 
     @property
     def setup(self) -> Setup:

@@ -1,140 +1,131 @@
-"""The labels of test sets, stored beside the results, so that accuracies per concept need no features.
+"""The images of test sets, stored beside the results, so that what results keep of each image needs no features.
 
-`tests/<content hash of the features>.npz` beside the folder of results, with `y` (n,), the class names `classes`, and
-`ids`, the SHA-256 of the names of the images if the features have them.
+`tests/NAME.npz` beside the folder of results, where the name is that of what determines the test set in the job
+(`images_name`). The file has the class names `classes`; `ids`, the SHA-256 of the names of the images in order, if
+they are known; and `y` (n,), or where images do not have one class each, the number of `images`.
 """
 
-import hashlib
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.multi_label import class_names
 from unseen.errors import UserError
 from unseen.features.by_hash import load_unchanged
 from unseen.features.features import Features
 from unseen.features.readers import read_features
-from unseen.files import atomic_write
+from unseen.files import is_plain_name
+from unseen.probes.units import CORRECT, ScoredImages
+from unseen.probes.vectors import LABELS, SEVERAL
 from unseen.reading.arrays import read_npz
 from unseen.reading.guard import reading
-from unseen.runs.results import Result
+from unseen.runs.results import TESTS, Result, images_name, write_images
 
 SLACK = 0.01
-TESTS = "tests"
+AGAIN = "delete it and the result, and run again"
 
 
-@dataclass(frozen=True, eq=False)
-class KeptLabels:
-    """The labels of a test set.
+def labels_place(results: Path, reads: Mapping[str, Any]) -> Path:
+    """The path of the test images of a job, for a folder of results.
 
-    Attributes:
-        y: (n,) indices into `classes`.
-        ids: hash of the names of the images, in order; empty if unknown.
+    Args:
+        reads: what the job reads.
     """
-
-    classes: tuple[str, ...]
-    y: NDArray[np.int64]
-    ids: str = ""
-
-    def difference(self, other: "KeptLabels") -> str:
-        """The first difference between two test sets in anything that is known of both; empty if there is none."""
-        if self.classes != other.classes:
-            only = sorted({*self.classes} ^ {*other.classes})
-            return f"the class {only[0]} is in one of them only" if only else "their classes have another order"
-        if len(self.y) != len(other.y):
-            return f"they have {len(self.y):,} and {len(other.y):,} images"
-        if not np.array_equal(self.y, other.y):
-            place = int(np.flatnonzero(self.y != other.y)[0])
-            one, two = (self.classes[labels[place]] for labels in (self.y, other.y))
-            return f"image {place} is of the class {one} in one of them and {two} in the other"
-        return "the names of their images differ" if self.ids and other.ids and self.ids != other.ids else ""
+    name = images_name(reads)
+    if not is_plain_name(name):
+        raise UserError(f"{results}: a result names no test set; delete it and run again")
+    return results.parent / TESTS / f"{name}.npz"
 
 
-def labels_place(results: Path, test: str) -> Path:
-    """The path of the labels of test features with a hash, for a folder of results."""
-    return results.parent / TESTS / f"{test}.npz"
-
-
-def keep_labels(results: Path, places: Mapping[str, str]) -> None:
+def keep_labels(results: Path, jobs: Mapping[str, Mapping[str, Any]]) -> None:
     """Write the labels of test sets that are not stored yet; test sets without features are skipped.
 
     Args:
-        places: content hash of test features → file or folder.
+        jobs: file or folder of test features → what a job on them reads.
     """
-    for test, place in places.items():
-        path = labels_place(results, test)
+    for place, reads in jobs.items():
+        path = labels_place(results, reads)
         if not path.exists() and Path(place).exists():
-            _write(path, load_unchanged(test, place, read_features))
+            features = load_unchanged(reads["test"], place, read_features)
+            write_images(path, _images(features, several=reads.get(LABELS) == SEVERAL))
 
 
-def _write(path: Path, features: Features) -> None:
-    there, y = np.unique(features.y, return_inverse=True)
-    classes = np.array([features.classes[index] for index in there], dtype=np.str_)
-    with atomic_write(path) as file:
-        np.savez_compressed(file, y=y.astype(np.int32), classes=classes, ids=np.array(_hash(features.ids)))
+def _images(features: Features, *, several: bool) -> ScoredImages:
+    if several:
+        return ScoredImages.unlabelled(class_names(features.classes), len(features), features.ids)
+    return ScoredImages.labelled(features.classes, features.y, features.ids)
 
 
-def _hash(ids: Sequence[str]) -> str:
-    """SHA-256 of names in order, each followed by a zero byte; empty if there are none."""
-    digest = hashlib.sha256()
-    for name in ids:
-        digest.update(name.encode(errors="surrogatepass") + b"\0")
-    return digest.hexdigest() if len(ids) else ""
-
-
-def labelled(results: Path, result: Result) -> tuple[KeptLabels, NDArray[np.bool_]]:
-    """The labels of the test images of a result, and (n,) whether each was classified correctly.
+def labelled(results: Path, result: Result) -> tuple[ScoredImages, NDArray[np.bool_]]:
+    """The test images of a result with their labels, and (n,) whether each was classified correctly.
 
     Args:
         results: folder of the result.
     """
-    place, correct = labels_place(results, result.job["reads"]["test"]), correct_of(result)
-    labels = read_labels(place)
-    if len(labels.y) != len(correct):
+    place, correct = labels_place(results, result.job["reads"]), correct_of(result)
+    images = read_labels(place)
+    refuse_other_count(place, images, len(correct), result)
+    return images, correct
+
+
+def refuse_other_count(place: Path, images: ScoredImages, count: int, result: Result) -> None:
+    """Refuse a file of test images that has more or fewer than a result."""
+    if images.count != count:
         raise UserError(
-            f"{place}: has labels of {len(labels.y)} images, but {result.key}.json has {len(correct)}; delete both "
-            "files and run again with the features"
+            f"{place}: has labels of {images.count} images, but {result.key}.json has {count}; delete both files and "
+            "run again"
         )
-    return labels, correct
 
 
-def read_labels(path: Path) -> KeptLabels:
-    """The labels of a test set."""
+def read_labels(path: Path) -> ScoredImages:
+    """The images of a test set."""
     if not path.exists():
-        raise UserError(f"{path}: the labels of this test set were not stored; run again with its features")
-    with reading(path, "labels of a test set", "delete it and run again with the features"):
-        file = read_npz(path, ("classes", "y", "ids"))
-        classes, y = tuple(map(str, file["classes"].tolist())), file["y"].astype(np.int64)
-        ids = str(file["ids"]) if "ids" in file else ""  # files of earlier versions have none
+        raise UserError(f"{path}: the labels of this test set were not stored; delete the result and run again")
+    with reading(path, "labels of a test set", AGAIN):
+        file = read_npz(path, ("classes", "y", "ids", "images"))
+        classes, ids = tuple(map(str, file["classes"].tolist())), str(file["ids"]) if "ids" in file else ""
+        if "y" not in file:
+            return ScoredImages(classes, None, ids, int(file["images"]))
+        y = file["y"].astype(np.int64)
         if y.ndim != 1 or len(y) == 0 or not np.isin(np.arange(len(classes)), y).all() or y.max() >= len(classes):
             raise ValueError("labels and classes do not match")
-    return KeptLabels(classes, y, ids)
+    return ScoredImages(classes, y, ids, len(y))
 
 
-def correct_of(result: Result) -> NDArray[np.bool_]:
+def correct_of(result: Result, fit: int = 0) -> NDArray[np.bool_]:
     """(n,) whether each test image was classified correctly, in the order of the test set.
 
     Results of earlier versions do not store it and are refused.
+
+    Args:
+        fit: number of the fit in the result.
     """
-    details = result.details
-    if "correct" not in details:
+    details = result.fits[fit].details
+    if CORRECT not in details:
         raise UserError(
             f"the result {result.key}.json does not store which images are classified correctly; delete it and run "
             "again"
         )
     try:
-        bits = np.frombuffer(b64decode(details["correct"], validate=True), dtype=np.uint8)
+        bits = np.frombuffer(b64decode(details[CORRECT], validate=True), dtype=np.uint8)
         count = details["images"]
         if count < 1 or len(bits) != -(-count // 8):
             raise ValueError("the number of images differs")
         hits = np.unpackbits(bits, count=count).astype(bool)
-        # Class scores that differ only by rounding may be ranked differently than by the probe.
-        top1 = dict(result.fits[0].values).get("top1")
-        if top1 is not None and not abs(top1 * count - hits.sum()) <= max(1, SLACK * count):
+        top1 = dict(result.fits[fit].values).get("top1")
+        if top1 is not None and not abs(top1 * count - hits.sum()) <= _most_apart(result, count):
             raise ValueError("its accuracy differs from that of its own images")
         return hits
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise UserError(f"the result {result.key}.json is damaged ({error}); delete the file and run again") from None
+
+
+def _most_apart(result: Result, count: int) -> float:
+    """How many images an accuracy may differ from its hits by."""
+    # Earlier versions scored the logistic regression twice, and scores that differ only by rounding are ranked
+    # differently.
+    return max(1.0, SLACK * count) if result.is_of("logistic") else 0.5

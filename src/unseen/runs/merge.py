@@ -68,6 +68,7 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
         images=[],
         written=None,
         parts=runs,
+        folders=[*dict.fromkeys(folder for _, data in runs for folder in data.folders)],
         scored=[each for part in merged.values() for each in part.scored.values()],
         features=[key for part in merged.values() for key in part.features.values()],
         published=runs[0][1].published if len({data.published for _, data in runs}) == 1 else "",

@@ -67,7 +67,7 @@ FORMAT = 6
 RUN = "run.json"
 LEVELS = "levels.csv"
 ADVICE = "restore it from a copy, or make the run again"
-MEASURED = ("scores", "concept_accuracy", "concept_hits", "parts")
+MEASURED = ("scores", "concept_accuracy", "concept_hits", "parts", "folders")
 """Fields of `RunData` that are not in the file."""
 
 
@@ -383,6 +383,7 @@ def _scored(
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
         flaws=[*data.flaws, *zero_rows(results), *images_left_out(results), *skipped_steps(results)],
+        folders=(folder,),
     )
 
 

@@ -10,28 +10,37 @@ The schema of a result file:
 | seconds | duration of the job |
 | versions | package → version |
 
+Beside the results of dense tasks, `KEY.npz` has what they keep of each image (`unseen.probes.units`); `tests/`, beside
+the folder, has the images of test sets. Both are written before the result, so that a result has them.
+
 A result is written under another name and then renamed, so a kill at any moment loses at most the current jobs. Several
 processes may share a folder: a job that two of them start is computed and written twice, with the same values.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.probes.job import Fit, Job, description_key, fits_read, not_finite, protocol_of
+from unseen.probes.units import BESIDE, Beside, ScoredImages
 from unseen.reading.guard import reading
 from unseen.reading.json_records import read_json, typed
+from unseen.runs.lock import folder_lock
 from unseen.version import __version__
 
 RESULTS = "results"
 """Name of the folder of results in the folder of a run."""
+TESTS = "tests"
+"""Name of the folder of test sets, beside the folder of results."""
 PACKAGES = ("numpy", "torch", "optuna")
 
 
@@ -81,6 +90,11 @@ def result_path(folder: Path, key: str) -> Path:
     return folder / f"{key}.json"
 
 
+def beside_path(folder: Path, key: str) -> Path:
+    """The file with the arrays of a result."""
+    return folder / f"{key}.npz"
+
+
 def read_result(folder: Path, key: str) -> Result | None:
     """The result of a job, or None if it has none. A file that is damaged or belongs to another job counts as none."""
     path = result_path(folder, key)
@@ -104,11 +118,48 @@ def missing(jobs: Sequence[Job], folder: Path) -> list[Job]:
 
 
 def write_result(folder: Path, job: Job, values: Mapping[str, Any], seconds: float) -> None:
-    """Write the result of a job; values that are not finite are refused."""
-    refuse_not_finite(job, values)
-    record = {"key": job.key, "job": job.described, "values": values, "seconds": seconds, "versions": versions()}
-    with atomic_write(result_path(folder, job.key)) as file:
-        file.write(json.dumps(record).encode())
+    """Write the result of a job, and before it what is beside it; values that are not finite are refused."""
+    kept = {name: value for name, value in values.items() if name != BESIDE}
+    beside: Beside = values.get(BESIDE, Beside())
+    arrays: dict[str, Any] = {**beside.arrays}
+    refuse_not_finite(job, kept)
+    if beside.images is not None:
+        path = folder.parent / TESTS / f"{images_name(job.reads)}.npz"
+        if not path.exists():
+            write_images(path, beside.images)
+    record = {"key": job.key, "job": job.described, "values": kept, "seconds": seconds, "versions": versions()}
+    # Of two processes that compute the same job, none may leave its arrays with the result of the other.
+    with folder_lock(folder) if arrays else nullcontext():
+        if arrays:
+            with atomic_write(beside_path(folder, job.key)) as file:
+                np.savez_compressed(file, **arrays)
+        else:
+            beside_path(folder, job.key).unlink(missing_ok=True)
+        with atomic_write(result_path(folder, job.key)) as file:
+            file.write(json.dumps(record).encode())
+
+
+def remove_result(folder: Path, key: str) -> None:
+    """Remove the result of a job and what is beside it; the result first, so that none is without it."""
+    result_path(folder, key).unlink(missing_ok=True)
+    beside_path(folder, key).unlink(missing_ok=True)
+
+
+def images_name(reads: Mapping[str, str]) -> str:
+    """The name of the test set of a job, from what it reads: the hashes that determine its images and their labels.
+
+    It is empty for jobs on data without splits.
+    """
+    determining = ("test", "images", "outputs", "labels", "classes")
+    return "-".join(reads[name] for name in determining if reads.get(name)).replace(" ", "-")
+
+
+def write_images(path: Path, images: ScoredImages) -> None:
+    """Write the images of a test set."""
+    labels = {"images": np.array(images.count)} if images.y is None else {"y": images.y.astype(np.int32)}
+    with atomic_write(path) as file:
+        classes, ids = np.array(images.classes, dtype=np.str_), np.array(images.ids)
+        np.savez_compressed(file, classes=classes, ids=ids, **labels)
 
 
 def refuse_not_finite(job: Job, values: Mapping[str, Any]) -> None:

@@ -45,13 +45,14 @@ def run(
 
     Small jobs use the processes of `means`, and jobs that are too large for one core use all cores; one process uses a
     GPU. Jobs that need others follow them. The labels of test sets are stored beside the folder
-    (`unseen.runs.kept_labels`) if results say which images are classified correctly.
+    (`unseen.runs.kept_labels`) if results keep what each image contributes.
 
     Args:
         tell: called with the progress of long jobs every few seconds, also in other processes.
     """
     places = {each.hashes[split]: place for each in features for split, place in each.places.items()}
-    keep_labels(folder, {job.reads["test"]: places[job.reads["test"]] for job in jobs if job.fitted.keeps_hits})
+    tested = [job.reads for job in jobs if "test" in job.reads and job.fitted.split and job.fitted.keeps_units]
+    keep_labels(folder, {places[reads["test"]]: reads for reads in tested})
     order = tuple(dict.fromkeys(tuple(feature_hashes(job).values()) for job in missing(jobs, folder)))
     kept, cost = folder / UNFINISHED, job_cost(features)
     work = VectorWork(places, kept, tell, order)

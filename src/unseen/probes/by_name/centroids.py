@@ -4,9 +4,12 @@ Appendix A.3: 600 episodes of 5 classes with 15 queries each, from the images of
 nearest centroid.
 """
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
 
 from unseen.errors import UserError
 from unseen.probes.by_name.linear import OTHER_WORK, TIMED
@@ -14,7 +17,11 @@ from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
 from unseen.probes.samples import ClassCounts, SamplesPerClass, Shortage
+from unseen.probes.units import Units
 from unseen.reading.keys import key
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 WAYS, QUERIES, EPISODES = 5, 15, 600
 READING = 30.0
@@ -32,6 +39,7 @@ class Centroids(Probe):
     title: ClassVar[str] = "few-shot episodes with the nearest centroid (Ericsson et al.)"
     split: ClassVar[bool] = False
     random: ClassVar[bool] = True
+    keeps_units: ClassVar[bool] = True
     default_shots: ClassVar[tuple[int | None, ...]] = (5,)
     ways: int = key(WAYS, "classes per episode", least=2)
     queries: int = key(QUERIES, "queries per class and episode", least=1)
@@ -50,6 +58,7 @@ class Centroids(Probe):
             raise UserError("episodes need a number of shots, for instance shots=5")
         X, y = data.all_rows(copies=2), torch.cat([data.y_train, data.y_test])
         counts = ClassCounts.of_labels(data.y_train, data.y_test, data.classes)
+        drawn = hashlib.sha256(y.cpu().to(torch.int64).numpy().tobytes()).hexdigest()
         for setting in settings:
             result = centroids(
                 X,
@@ -67,7 +76,18 @@ class Centroids(Probe):
                 "episodes": self.episodes,
                 "classes_drawn": self._numbers(counts, setting.shots or 1)["enough"],
             }
-            yield Fit(self.name, setting.shots, setting.seed, (("top1", result.accuracy),), details, result.interval)
+            values, units = (("top1", result.accuracy),), self._units(result.accuracies, drawn)
+            yield Fit(self.name, setting.shots, setting.seed, values, details, result.interval, units=units)
+
+    def _units(self, accuracies: "Tensor", drawn: str) -> Units:
+        """The correct queries of each episode; the labels of all samples decide which samples are drawn.
+
+        Args:
+            drawn: hash of these labels.
+        """
+        queries = self.ways * self.queries
+        right = (accuracies * queries).round().long().numpy()
+        return Units("episodes", {"right": right, "queries": np.array([queries])}, identity=drawn)
 
     def takes_shots(self, shots: int | None) -> bool:
         """Episodes need a number of shots."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from unseen.probes.job import Fit, Held, Job
 from unseen.probes.probe import Input, Probe
 from unseen.probes.protocol import Setting
+from unseen.probes.units import ScoredImages, hit_units
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,11 +23,13 @@ class Outputs:
     Attributes:
         guess, truth: (n,) predicted and true classes.
         details: the test set, its number of classes, and the damaged images that were left out.
+        images: these images; None if they are unknown.
     """
 
     guess: "NDArray[np.integer]"
     truth: "NDArray[np.integer]"
     details: Mapping[str, Any]
+    images: ScoredImages | None = None
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Classifier(Probe):
     name: ClassVar[str] = "classifier"
     title: ClassVar[str] = "the classifier that a network came with or was given, on other test sets"
     input: ClassVar[Input] = "outputs"
+    keeps_units: ClassVar[bool] = True
 
     @property
     def needed_splits(self) -> tuple[str, ...]:
@@ -53,10 +57,12 @@ class Classifier(Probe):
         return Job(self.name, self.revision, backbone, column, reads, settings, make=Held(self))
 
     def fit(self, outputs: Outputs, settings: Sequence[Setting]) -> Iterator[Fit]:  # type: ignore[override]
-        right, tested = int((outputs.guess == outputs.truth).sum()), len(outputs.truth)
+        hits = outputs.guess == outputs.truth
+        right, tested = int(hits.sum()), len(outputs.truth)
         for setting in settings:
             details = {"right": right, "tested": tested, **outputs.details}
-            yield Fit(self.name, None, setting.seed, [("top1", right / tested)], details)
+            values, units = [("top1", right / tested)], hit_units(hits, outputs.images)
+            yield Fit(self.name, None, setting.seed, values, details, units=units)
 
 
 PROBE = Classifier

@@ -39,6 +39,7 @@ class FineTuned(Probe):
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
     random: ClassVar[bool] = True
+    keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     protocol: str | FinetuneGrid | FinetuneProtocol = key(
         GRID, "settings chosen on validation images, or one setting as a reference", choices=(GRID, REFERENCE), hint=str

@@ -5,12 +5,11 @@ clustering of least inertia is kept, and test samples are assigned to its neares
 concepts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from unseen.probes.job import Pairs
-from unseen.probes.probe import DrawnProbe, Numbers, ProbeData, Size
+from unseen.probes.probe import Drawn, DrawnProbe, Numbers, ProbeData, Size
 from unseen.probes.protocol import Setting
 from unseen.reading.keys import key
 
@@ -38,7 +37,7 @@ class KMeans(DrawnProbe):
     clusters: int | None = key(None, "number of clusters; unset: one per class", least=1)
     half: bool | None = key(None, "search nearest centres with 16-bit products first; unset: on a GPU")
 
-    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
+    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[Drawn]:
         from unseen.metrics.clustering import clustering_scores
         from unseen.probes.kmeans import assign, kmeans
 

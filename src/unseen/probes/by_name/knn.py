@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from unseen.probes.job import Pairs
-from unseen.probes.probe import DrawnProbe, ProbeData
+from unseen.probes.probe import Drawn, DrawnProbe, ProbeData
 from unseen.probes.protocol import Setting
+from unseen.probes.units import hit_units
 from unseen.reading.keys import key
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class KNN(DrawnProbe):
     name: ClassVar[str] = "knn"
     title: ClassVar[str] = "k nearest neighbours by cosine similarity"
     scored: ClassVar[bool] = True
+    keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     k: int | tuple[int, ...] = key(20, "number of neighbours that vote, or several numbers", least=1)
     weights: Literal["exponential", "uniform", "distance"] = key(
@@ -29,13 +30,14 @@ class KNN(DrawnProbe):
     )
     temperature: float = key(0.07, "temperature of exponential votes")
 
-    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
+    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[Drawn]:
         from unseen.probes.knn import knn
 
         used = [min(k, len(data.y_train)) for k in self._ks]
         result = knn(*data.on_device(), used, weights=self.weights, temperature=self.temperature)
-        for k, neighbours, top1, top5 in zip(self._ks, used, result.top1, result.top5, strict=True):
-            yield f"{self.name}-{k}", (("top1", top1), ("top5", top5)), {"neighbours": neighbours}
+        for place, (k, neighbours) in enumerate(zip(self._ks, used, strict=True)):
+            values = ("top1", result.top1[place]), ("top5", result.top5[place])
+            yield f"{self.name}-{k}", values, {"neighbours": neighbours}, hit_units(result.hits[place])
 
     def test_scores(
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]

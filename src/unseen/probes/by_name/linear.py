@@ -54,6 +54,7 @@ class Linear(Probe):
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
     random: ClassVar[bool] = True
     scored: ClassVar[bool] = True
+    keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     revision: ClassVar[int] = 6
     metric: "Metric" = "top1"
@@ -94,7 +95,7 @@ class Linear(Probe):
             fits = data.checkpoint(setting)
             result = many_shot(_parts(data, setting), self.metric, self.search, solved=fits.solved, watch=fits.add)
             values = ((self.metric, result.score), *calibration_scores(result.calibration))
-            yield Fit(self.name, setting.shots, setting.seed, values, _details(result))
+            yield Fit(self.name, setting.shots, setting.seed, values, _details(result), units=result.units)
 
     def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[Linear]":
         return (replace(self.resolved, metric=cast("Metric", vectors.metric)),)

@@ -16,6 +16,7 @@ from unseen.probes.protocol import (
     cuts_text,
     protocol_named,
 )
+from unseen.probes.units import hit_units
 from unseen.reading.keys import key
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Logistic(Probe):
     title: ClassVar[str] = "logistic regression by SGD with searched hyper-parameters (ImageNet-CoG)"
     random: ClassVar[bool] = True
     scored: ClassVar[bool] = True
-    keeps_hits: ClassVar[bool] = True
+    keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     revision: ClassVar[int] = 2
     protocol: str | LogisticProtocol = key(
@@ -64,10 +65,8 @@ class Logistic(Probe):
         return replace(self, protocol=resolved(protocol))
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
-        from unseen.probes.correctness import top1_hits
         from unseen.probes.logistic import probe_settings
 
-        products = self._products(data.device)
         results = probe_settings(
             data.X_train,
             data.y_train,
@@ -76,9 +75,8 @@ class Logistic(Probe):
             settings,
             protocol=self.search,
             device=data.device,
-            products=products,
+            products=self._products(data.device),
         )
-        rows = data.test_rows(unit=True).to(products)
         for setting, result in results:
             details = {
                 "rate": result.rate,
@@ -87,8 +85,7 @@ class Logistic(Probe):
                 "fewest_samples": result.fewest_samples,
             }
             values = (("top1", result.top1), ("top5", result.top5))
-            hits = top1_hits(rows, data.y_test, result.weights, result.bias)
-            yield Fit(self.name, setting.shots, setting.seed, values, details, correct=hits)
+            yield Fit(self.name, setting.shots, setting.seed, values, details, units=hit_units(result.hits))
 
     def test_scores(
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]

@@ -4,14 +4,13 @@ A study trains two: with ReLU, and without activations (`mlp-linear`), which is 
 weights.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.by_name.logistic import listed
-from unseen.probes.job import Pairs
-from unseen.probes.probe import DrawnProbe, Numbers, ProbeData, Size
+from unseen.probes.probe import Drawn, DrawnProbe, Numbers, ProbeData, Size
 from unseen.probes.protocol import (
     COG_V1_MLP,
     COG_V1_MLP_LINEAR,
@@ -21,6 +20,7 @@ from unseen.probes.protocol import (
     Setting,
     protocol_named,
 )
+from unseen.probes.units import hit_units
 from unseen.reading.keys import key
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class MLP(DrawnProbe):
     title: ClassVar[str] = "an MLP with two hidden layers (ImageNet-CoG, first version)"
     random: ClassVar[bool] = True
     extended: ClassVar[bool] = True
+    keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     hidden: tuple[int, ...] | None = key(None, "units of each hidden layer; unset: 2048 and 2048", least=1)
     relu: bool = key(True, "ReLU after each hidden layer; in a study, both forms are trained")
@@ -60,7 +61,7 @@ class MLP(DrawnProbe):
     def with_protocol(self, protocol: Any) -> "MLP":
         return replace(self, protocol=protocol_named(protocol) if isinstance(protocol, str) else protocol)
 
-    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
+    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[Drawn]:
         from unseen.probes.mlp import probe_mlp
 
         protocol = self.searched
@@ -74,7 +75,8 @@ class MLP(DrawnProbe):
             device=data.device,
         )
         details = {"rate": result.rate, "decay": result.decay, "trials": listed(result.trials)}
-        yield variant(protocol.relu), (("top1", result.top1), ("top5", result.top5)), details
+        values = ("top1", result.top1), ("top5", result.top5)
+        yield variant(protocol.relu), values, details, hit_units(result.hits)
 
     @property
     def searched(self) -> MlpProtocol:

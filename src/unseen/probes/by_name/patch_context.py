@@ -41,7 +41,7 @@ class PatchContext(PatchProbe):
             return look_up(memory, features, self.protocol)
 
         scored = task.scored(predict, AT_ONCE)
-        fit = Fit(self.name, None, seed, scored.values, scored.details | {"memory": len(memory)})
+        fit = Fit(self.name, None, seed, scored.values, scored.details | {"memory": len(memory)}, units=scored.units)
         return fit, Predictor(task.codes, predict, scored.shown)
 
     def demand(self, size: PatchSize, item: int) -> Demand:

@@ -48,7 +48,7 @@ class PatchLinear(PatchProbe):
         scored = task.scored(predict)
         rate, decay = chosen.setting
         details = {"rate": rate, "decay": decay, "validation": list(chosen.validation), "edge": chosen.edge}
-        fit = Fit(self.name, None, seed, scored.values, scored.details | details)
+        fit = Fit(self.name, None, seed, scored.values, scored.details | details, units=scored.units)
         return fit, Predictor(task.codes, predict, scored.shown)
 
     def demand(self, size: PatchSize, item: int) -> Demand:

@@ -35,6 +35,7 @@ class PCA(Probe):
     title: ClassVar[str] = "logistic regression on the first principal components (ImageNet-CoG, first version)"
     random: ClassVar[bool] = True
     extended: ClassVar[bool] = True
+    keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = Logistic.metrics
     dimensions: int | tuple[int, ...] | None = key(
         None, "numbers of components; unset: those of the paper below the dimension of the features", least=1
@@ -64,7 +65,7 @@ class PCA(Probe):
             projected = replace(data, X_train=sides[0], X_test=sides[1])
             for fit in Logistic(self.protocol, self.products).fit(projected, settings):
                 details = {**fit.details, "dimensions": number, "variance": variance}
-                yield replace(fit, variant=f"{self.name}-{number}", details=details, correct=None)
+                yield replace(fit, variant=f"{self.name}-{number}", details=details)
 
     def variants(self, data: ProbeData) -> int:
         return len(self._numbers(*data.X_train.shape))

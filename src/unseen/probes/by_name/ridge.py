@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from unseen.probes.job import Pairs
-from unseen.probes.probe import DrawnProbe, ProbeData, Size
+from unseen.probes.probe import Drawn, DrawnProbe, ProbeData, Size
 from unseen.probes.protocol import Setting
+from unseen.probes.units import hit_units
 from unseen.reading.keys import key
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ class Ridge(DrawnProbe):
     name: ClassVar[str] = "ridge"
     title: ClassVar[str] = "ridge regression on classes, its penalty chosen by leave-one-out accuracy"
     scored: ClassVar[bool] = True
+    keeps_units: ClassVar[bool] = True
     penalties: tuple[float, ...] = key(
         tuple(10.0**power for power in range(-4, 7)), "penalties λ of ‖Y − XW‖² + λ‖W‖² to choose from"
     )
 
-    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
+    def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[Drawn]:
         from unseen.probes.ridge import leave_one_out, ridge
 
         X_train, y_train, X_test, y_test = data.on_device()
@@ -38,7 +39,8 @@ class Ridge(DrawnProbe):
         right = held_out.accuracies.tolist() if held_out.accuracies is not None else []
         best = max(range(len(errors)), key=lambda place: (right[place], -errors[place]))
         details = {"penalty": self.penalties[best], "leave_one_out": right}
-        yield self.name, (("top1", float(model.accuracies(X_test, y_test)[best])),), details
+        hits = model.hits(X_test, y_test)[best]
+        yield self.name, (("top1", float(hits.sum().double() / len(hits))),), details, hit_units(hits)
 
     def test_scores(
         self, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
@@ -48,7 +50,7 @@ class Ridge(DrawnProbe):
 
         drawn = data.drawn(setting)
         if "penalty" not in kept:
-            [(_, _, kept)] = self.fit_drawn(drawn, setting.seed)
+            [(_, _, kept, *_)] = self.fit_drawn(drawn, setting.seed)
         X_train, y_train, X_test, _ = drawn.on_device()
         return iter([(self.name, ridge(X_train, y_train, [kept["penalty"]]).predict(X_test, 0))])
 

@@ -37,6 +37,7 @@ class TrainedHead(Probe):
 
     input: ClassVar[Input] = "images"
     random: ClassVar[bool] = True
+    keeps_units: ClassVar[bool] = True
     paper: ClassVar[DenseProtocol]
     steps: int | None = key(None, "training steps; unset: the protocol's", least=1, identity=False)
     scale: float = key(1.0, "factor of the sides of images, at most 1, for a quick look", identity=False)
@@ -112,11 +113,12 @@ class TrainedHead(Probe):
         variant = self.variant
         for setting in settings:
             job = cell.jobs[setting]
-            values, details = train_and_score(
+            values, details, units = train_and_score(
                 job, self._used, cell.network(), cell.opened, cell.device, checkpoint=cell.checkpoint(job),
                 pictures=cell.pictures(job), watch=cell.steps(job, variant, self._used.steps),
             )  # fmt: skip
-            yield Fit(variant, None, job.seed, values, details | {"classes": list(cell.opened.classes)})
+            details |= {"classes": list(cell.opened.classes)}
+            yield Fit(variant, None, job.seed, values, details, units=units)
 
     def step_seconds(self, cell: "ImageCell", job: Job) -> float:
         """Seconds of a training step, from timing a few on the images."""

@@ -18,7 +18,7 @@ from unseen.data.core.dense.pictures import KeptPicture, label_picture
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
 from unseen.metrics.boxes import Detections
-from unseen.metrics.detection import best_f1_score, coco_scores, voc_scores
+from unseen.metrics.detection import BoxMatches, best_f1_score, box_matches, coco_scores_of, voc_scores, voc_scores_of
 from unseen.probes.dense.batches import TrainingImages, box_batches, map_batches
 from unseen.probes.dense.bodies import body_with_maps
 from unseen.probes.dense.finite import NotFiniteError
@@ -29,6 +29,7 @@ from unseen.probes.dense.train import Trained, train_dense
 from unseen.probes.job import Job, Pairs
 from unseen.probes.patches.codes import ClassCodes, Codes, normal_codes
 from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, picture_name
+from unseen.probes.units import ScoredImages, Units, smallest
 
 CHECKS = 20
 """Steps between checks of the loss and saving of the state."""
@@ -47,8 +48,8 @@ def train_and_score(
     every: int | None = None,
     watch: Callable[[int], None] = lambda _: None,
     test: bool = True,
-) -> tuple[Pairs, dict[str, Any]]:
-    """The values and the details of a training.
+) -> tuple[Pairs, dict[str, Any], Units | None]:
+    """The values and the details of a training, and what is kept of each test image.
 
     Images with unusable labels are left out.
 
@@ -74,12 +75,12 @@ def train_and_score(
         )
     losses: dict[str, Any] = {"losses": list(trained.losses), "skipped": trained.skipped}
     if not test:
-        return (), losses
+        return (), losses, None
     if codes is None:
-        values, details = _score_boxes(model, data, backbone.spec.transform, job, device, pictures)
+        values, details, units = _score_boxes(model, data, backbone.spec.transform, job, device, pictures)
     else:
-        values, details = _score_maps(model, data, codes, backbone, job, protocol, device, pictures)
-    return values, losses | details
+        values, details, units = _score_maps(model, data, codes, backbone, job, protocol, device, pictures)
+    return values, losses | details, units
 
 
 def sound_images(data: OpenDataset, split: str) -> list[int]:
@@ -169,7 +170,7 @@ def _score_boxes(
     job: Job,
     device: torch.device,
     folder: Path | None,
-) -> tuple[Pairs, dict[str, Any]]:
+) -> tuple[Pairs, dict[str, Any], Units]:
     from unseen.probes.dense.detector import as_detections
 
     model.eval()
@@ -183,7 +184,8 @@ def _score_boxes(
         detections.append(as_detections(detected))
         kept.append(number)
     classes = data.dataset.classes
-    paper, coco = voc_scores(truth, detections, classes), coco_scores(truth, detections, classes)
+    matches = box_matches(truth, detections, classes)
+    paper, coco = voc_scores_of(matches), coco_scores_of(matches)
     own = {
         place: voc_scores([true], [seen], classes).ap
         for place, (true, seen) in enumerate(zip(truth, detections, strict=True))
@@ -199,11 +201,15 @@ def _score_boxes(
         pictures.append(label_picture("boxes", pixels, truth[place], drawn, path, own[place]))
     values = [(name, getattr(paper, name)) for name in ("ap", "ap50", "ap75")]
     values += [(f"coco-{name}", getattr(coco, name)) for name in ("ap", "ap50", "ap75")]
-    return values, {
-        "by_class": [None if np.isnan(value) else value for value in paper.by_class],
-        "pictures": [asdict(each) for each in pictures],
-        "drawn_from": drawn_from,
-    }
+    return (
+        values,
+        {
+            "by_class": [None if np.isnan(value) else value for value in paper.by_class],
+            "pictures": [asdict(each) for each in pictures],
+            "drawn_from": drawn_from,
+        },
+        _box_units(matches, _scored_images(data, kept)),
+    )
 
 
 def _score_maps(
@@ -215,14 +221,15 @@ def _score_maps(
     protocol: DenseProtocol,
     device: torch.device,
     folder: Path | None,
-) -> tuple[Pairs, dict[str, Any]]:
-    scorer, own = MapScorer(codes), dict[int, float]()
+) -> tuple[Pairs, dict[str, Any], Units]:
+    scorer, own, scored = MapScorer(codes, keeps_units=True), dict[int, float](), list[int]()
     predict = partial(predicted_map, model, transform=backbone.spec.transform, protocol=protocol, device=device)
     for number, labels in _labelled(data, "test"):
         assert not isinstance(labels, Objects)
         with _finite(job, data, number):
             predicted = codes.decode(predict(data.pixels(number)))
         scorer.add_map(predicted, labels)
+        scored.append(number)
         score = image_score(codes, predicted, labels)
         if score is not None:
             own[number] = score
@@ -235,4 +242,29 @@ def _score_maps(
         path = folder / picture_name(picture, len(shown))
         pictures.append(label_picture(data.dataset.kind, pixels, labels, drawn, path, own[number]))
     by_class = [None if np.isnan(value) else value for value in scorer.class_iou]
-    return scorer.scores(), {"by_class": by_class, "pictures": [asdict(each) for each in pictures]}
+    details = {"by_class": by_class, "pictures": [asdict(each) for each in pictures]}
+    return scorer.scores(), details, scorer.units(_scored_images(data, scored))
+
+
+def _scored_images(data: OpenDataset, numbers: list[int]) -> ScoredImages:
+    names = [data.source.entries[number].id for number in numbers]
+    return ScoredImages.unlabelled(data.classes, len(names), names)
+
+
+def _box_units(matches: BoxMatches, images: ScoredImages) -> Units:
+    assert matches.voc is not None
+    assert matches.coco is not None
+    image, label = np.nonzero(matches.objects)
+    short = matches.score.astype(np.float32)
+    arrays = {
+        "shape": np.array(matches.objects.shape),
+        "image": smallest(matches.image),
+        "label": smallest(matches.label),
+        "score": short if np.array_equal(short, matches.score) else matches.score,
+        "voc": matches.voc,
+        "coco": matches.coco,
+        "object_image": smallest(image),
+        "object_label": smallest(label),
+        "objects": smallest(matches.objects[image, label]),
+    }
+    return Units("boxes", arrays, images)

@@ -17,6 +17,7 @@ from unseen.features.pixels import Pixels, decode_pixels
 from unseen.probes.finetuning.order import epoch_order
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.many_shot import Labels
+from unseen.probes.units import ScoredImages
 
 if TYPE_CHECKING:
     import torch
@@ -135,6 +136,16 @@ def task_labels(opened: OpenDataset) -> Labels:
         shown = targets(words, classes)
         return Labels(torch.from_numpy(shown.positives), torch.from_numpy(shown.ignored))
     return Labels(torch.from_numpy(np.searchsorted(classes, words).astype(np.int64)))
+
+
+def tested(opened: OpenDataset) -> ScoredImages:
+    """The test images in order."""
+    entries = [opened.source.entries[number] for number in opened.manifest.numbers(opened.source, "test")]
+    names = [entry.id for entry in entries]
+    if opened.dataset.multi_label:
+        return ScoredImages.unlabelled(opened.classes, len(names), names)
+    y = np.searchsorted(opened.classes, [entry.label for entry in entries])
+    return ScoredImages.labelled(opened.classes, y, names)
 
 
 def _refuse_missing_class(labels: Sequence[str], classes: Sequence[str], sentence: str, multi_label: bool) -> None:

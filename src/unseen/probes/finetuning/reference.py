@@ -18,13 +18,14 @@ from unseen.data.core.manifest import Manifest
 from unseen.data.core.source import ImageSource
 from unseen.errors import UserError
 from unseen.features.forward import normalised
-from unseen.metrics.accuracy import top_k_accuracy
+from unseen.metrics.accuracy import top_k_accuracy, top_k_hits
 from unseen.probes.finetuning.images import TESTED
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.streamed import StreamedImages
 from unseen.probes.finetuning.train import finetune, predict, with_head
 from unseen.probes.image_cell import ImageCell
 from unseen.probes.job import Fit, Job
+from unseen.probes.units import ScoredImages, hit_units
 
 EVERY = 500
 """Steps between checkpoints."""
@@ -54,7 +55,8 @@ def reference_fit(cell: ImageCell, job: Job, protocol: FinetuneProtocol) -> Fit:
         )
     y = torch.from_numpy(images.test_y)
     values = [(f"top{k}", float(top_k_accuracy(scores, y, k))) for k in (1, 5)]
-    return Fit(job.probe, None, job.seed, values, {"losses": list(done.losses), "skipped": done.skipped})
+    details = {"losses": list(done.losses), "skipped": done.skipped}
+    return Fit(job.probe, None, job.seed, values, details, units=hit_units(top_k_hits(scores, y, 1), images.tested))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +79,12 @@ class _Images:
             raise UserError("fine-tuning needs at least two classes, each with images to train and to test on")
         y = [np.searchsorted(classes, part).astype(np.int64) for part in labels]
         return cls(StreamedImages(source, workers), classes, numbers[0], y[0], numbers[1], y[1])
+
+    @property
+    def tested(self) -> ScoredImages:
+        """The test images in order."""
+        names = [self.images.source.entries[number].id for number in self.test.tolist()]
+        return ScoredImages.labelled(self.classes, self.test_y, names)
 
     def training(
         self, start: int, transform: Transform, protocol: FinetuneProtocol, seed: int, device: torch.device

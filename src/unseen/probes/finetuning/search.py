@@ -11,13 +11,14 @@ from unseen.errors import UserError
 from unseen.metrics.calibration import fit_temperature
 from unseen.probes.calibration_values import calibration_details, calibration_scores
 from unseen.probes.finetuning.grid import FinetuneGrid, at_edges, ranked_trials
-from unseen.probes.finetuning.images import TaskImages, load_task_images
+from unseen.probes.finetuning.images import TaskImages, load_task_images, tested
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.scoring import ShownOrNot, calibration, class_scores
 from unseen.probes.finetuning.train import Finetuned, finetune, predict, with_head
 from unseen.probes.image_cell import PIXELS, ImageCell
 from unseen.probes.job import Fit, Job
 from unseen.probes.many_shot import Metric, metric_value
+from unseen.probes.units import class_units
 
 CHECKS = 10
 """Steps between checks of the loss and checkpoints."""
@@ -76,7 +77,8 @@ def final_fit(cell: ImageCell, job: Job, grid: FinetuneGrid) -> Fit:
             "trial_seconds": sum(trial["seconds"] for trial in trials),
             **calibration_details(calibrated),
         }
-        return Fit(job.probe, None, job.seed, ((job.metric, score), *calibration_scores(calibrated)), details)
+        values = ((job.metric, score), *calibration_scores(calibrated))
+        return Fit(job.probe, None, job.seed, values, details, units=class_units(scores, labels, tested(cell.opened)))
     raise UserError(
         f"{job.backbone} on {job.dataset}: every setting diverged when it was trained with validation images too; "
         "try more settings (the key trials) or another seed"

@@ -137,6 +137,7 @@ class PatchProbe(Probe, ABC):
     label: ClassVar[str]
     least_images: ClassVar[int] = 1
     input: ClassVar[Input] = "patches"
+    keeps_units: ClassVar[bool] = True
     targets: ClassVar[tuple[Target, ...]] = ("map", "normals", "depth")
     metrics: ClassVar[tuple[str, ...]] = (*METRICS["classes"], *METRICS["normals"], *METRICS["depth"])
 

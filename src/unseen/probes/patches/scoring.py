@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import nan
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -10,9 +12,10 @@ from unseen.data.core.dense.labels import IGNORED, Map
 from unseen.errors import UserError
 from unseen.metrics.catalogue import METRICS
 from unseen.metrics.depth import depth_errors, depth_scores
-from unseen.metrics.segmentation import confusion, segmentation_scores
-from unseen.metrics.surface_normals import angular_errors, normal_scores
+from unseen.metrics.segmentation import class_areas, confusion, segmentation_scores
+from unseen.metrics.surface_normals import THRESHOLDS, angle_sums, angular_errors, normal_scores
 from unseen.probes.patches.codes import Codes, value_map
+from unseen.probes.units import ScoredImages, Units, smallest
 
 Pairs = tuple[tuple[str, float], ...]
 UPSAMPLED = 1 << 28
@@ -66,12 +69,18 @@ def map_prediction(shares: Tensor, grid: tuple[int, int], size: tuple[int, int],
 
 @dataclass(eq=False)
 class MapScorer:
-    """Collects predictions image by image, and computes the scores of their kind."""
+    """Collects predictions image by image, and computes the scores of their kind.
+
+    Attributes:
+        keeps_units: whether sums over the pixels of each image are kept, for `units`.
+    """
 
     codes: Codes
+    keeps_units: bool = False
     _counts: Tensor | None = None
     _errors: list[Tensor] = field(default_factory=list)
     _depths: list[tuple[float, float]] = field(default_factory=list)
+    _sums: list[Tensor] = field(default_factory=list)
 
     def add_map(self, predicted: Tensor, labels: Map) -> None:
         """Score an image by its prediction (H, W), for normals (H, W, 3), at the size of its labels."""
@@ -79,14 +88,39 @@ class MapScorer:
         if self.codes.kind == "classes":
             counts = confusion(predicted, truth, self.codes.count, IGNORED)
             self._counts = counts if self._counts is None else self._counts + counts
+            sums = [class_areas(counts)]
         elif self.codes.kind == "normals":
-            self._errors.append(angular_errors(predicted, truth, truth.any(dim=-1)).cpu())
-        elif bool((truth > 0).any()):
-            self._depths.append(depth_errors(predicted, truth, truth > 0))
+            errors = angular_errors(predicted, truth, truth.any(dim=-1))
+            self._errors.append(errors.cpu())
+            sums = [angle_sums(errors)] if self.keeps_units else []
+        else:
+            known = bool((truth > 0).any())
+            self._depths += [depth_errors(predicted, truth, truth > 0)] if known else []
+            sums = [torch.tensor(self._depths[-1] if known else (nan, nan), dtype=torch.float64)]
+        self._sums += sums if self.keeps_units else []
 
     def scores(self) -> Pairs:
         """(metric, value) of all images together."""
         return tuple(self._scores())
+
+    def units(self, images: ScoredImages) -> Units:
+        """What is kept of each image; arrays as in `unseen.metrics.from_units`.
+
+        Args:
+            images: those that were added, in order.
+        """
+        sums = torch.stack(self._sums).cpu().numpy()
+        if self.codes.kind == "classes":
+            image, label = np.nonzero(sums[:, 1:].any(axis=1))
+            areas = dict(zip(("correct", "predicted", "labelled"), sums[image, :, label].T, strict=True))
+            arrays = {"images": np.array(len(sums)), "image": image, "label": label, **areas}
+            return Units("areas", {name: smallest(each) for name, each in arrays.items()}, images)
+        if self.codes.kind == "depth":
+            return Units("depths", dict(zip(("rmse", "delta1"), sums.T, strict=True)), images)
+        counts = smallest(sums[:, 1:].astype(np.int64))
+        within, bins = counts[:, : len(THRESHOLDS)], counts[:, len(THRESHOLDS) :]
+        pixels = bins.sum(axis=1, dtype=np.int64)
+        return Units("angles", {"total": sums[:, 0], "pixels": pixels, "within": within, "bins": bins}, images)
 
     @property
     def class_iou(self) -> tuple[float, ...]:

@@ -26,6 +26,7 @@ from unseen.probes.patches.patch_probe import Demand, PatchSize, Predictor
 from unseen.probes.patches.rows import PatchRows
 from unseen.probes.patches.scoring import MapScorer, best_and_worst, image_score, map_prediction, picture_name
 from unseen.probes.patches.training import TrainingPatches
+from unseen.probes.units import ScoredImages, Units
 
 CODED_NORMALS = 200_000
 """Maximum number of true normals of training pixels, evenly spread, to which directions are fitted."""
@@ -147,8 +148,8 @@ class PatchTask:
         """
         if self.test.drawn:
             raise UserError(f"{self.test.place}: test images need the features of all their patches")
-        codes, singles = self.codes, list[tuple[float, int]]()
-        scorer = MapScorer(codes)
+        codes, singles, names = self.codes, list[tuple[float, int]](), list[str]()
+        scorer = MapScorer(codes, keeps_units=True)
         positions, images = self.test.positions, max(1, at_once // self.test.positions)
         for start in range(0, len(self.test), images):
             rows = range(start, min(start + images, len(self.test)))
@@ -159,10 +160,12 @@ class PatchTask:
                 of_image = shares[(row - start) * positions : (row - start + 1) * positions]
                 predicted = map_prediction(of_image, self.test.grid, (labels.shape[0], labels.shape[1]), codes)
                 scorer.add_map(predicted, labels)
+                names.append(self.test.ids[row])
                 own = image_score(codes, predicted, labels)
                 if own is not None:
                     singles.append((own, row))
-        return Scored(scorer.scores(), scorer.class_iou, best_and_worst(singles))
+        units = scorer.units(ScoredImages.unlabelled(self.opened.classes, len(names), names))
+        return Scored(scorer.scores(), scorer.class_iou, best_and_worst(singles), units)
 
 
 @dataclass(frozen=True)
@@ -172,11 +175,13 @@ class Scored:
     Attributes:
         by_class: IoU of each class; empty if there are no classes.
         shown: rows of the test features whose predictions are kept: of the best and the worst images.
+        units: what is kept of each image.
     """
 
     values: tuple[tuple[str, float], ...]
     by_class: tuple[float, ...]
     shown: Sequence[int]
+    units: Units
 
     @property
     def details(self) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """Accuracies of stacked classifiers."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from unseen.metrics.accuracy import top_k_correct
+from unseen.metrics.accuracy import top_k_correct, top_k_hits
 from unseen.probes.sgd.rows import Mapped, Resident, Streamed
 
 SCORES = 1 << 26
@@ -19,33 +21,47 @@ def accuracies(
     y: Tensor,
     weights: Tensor,
     ks: tuple[int, ...] = (1,),
-    *,
-    mark_not_finite: bool = False,
 ) -> Tensor:
     """(len(ks), k): top-k accuracy of each of the stacked classifiers on the rows at `index`.
+
+    A classifier is wrong on rows with scores that are not finite, so that it loses a search.
 
     Args:
         index: (m,) rows of the source, on the host.
         y: (m,) their class indices.
         weights: (k, d + 1, c), the bias last, on the source's device.
-        mark_not_finite: whether a classifier has the accuracy NaN if any of its scores is not finite. Otherwise it is
-            wrong on these rows, as a search needs it.
     """
+    correct = torch.zeros(len(ks), len(weights), dtype=torch.long, device=weights.device)
+    for scores, labels in _scored(source, index, y, weights):
+        for i, k in enumerate(ks):
+            correct[i] += top_k_correct(scores, labels, k)
+    return (correct.double() / len(index)).cpu()
+
+
+def final_hits(source: Resident | Streamed | Mapped, y: Tensor, weights: Tensor, ks: tuple[int, ...]) -> Tensor | None:
+    """(len(ks), n): whether one classifier has the class of each row among its k largest scores, on the host.
+
+    None if a score is not finite. Arguments as in `accuracies`, with weights (1, d + 1, c).
+    """
+    finite, hits = torch.ones((), dtype=torch.bool, device=weights.device), list[Tensor]()
+    for scores, labels in _scored(source, torch.arange(len(y)), y, weights):
+        finite &= scores.isfinite().all()
+        hits.append(torch.cat([top_k_hits(scores, labels, k) for k in ks]))
+    return torch.cat(hits, dim=1).cpu() if bool(finite) else None
+
+
+def _scored(
+    source: Resident | Streamed | Mapped, index: Tensor, y: Tensor, weights: Tensor
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Blocks of scores (k, b, c) and their labels (b,) on the device of the weights; arguments as in `accuracies`."""
     trials, used, classes = weights.shape
-    correct = torch.zeros(len(ks), trials, dtype=torch.long, device=weights.device)
-    finite = torch.ones(trials, dtype=torch.bool, device=weights.device)
     kernel = pad(weights.transpose(0, 1).reshape(used, -1), (0, 0, 0, source.dimension - used))
     block = max(SCORES // kernel.shape[1], 1)
     if isinstance(source, Mapped):
         block = min(block, max(ROWS // source.dimension, 1))
     for start in range(0, len(index), block):
         scores = _product(source.take(index[start : start + block]), kernel).view(-1, trials, classes)
-        if mark_not_finite:
-            finite &= scores.isfinite().all(dim=2).all(dim=0)
-        labels = y[start : start + block].to(weights.device)
-        for i, k in enumerate(ks):
-            correct[i] += top_k_correct(scores.transpose(0, 1), labels, k)
-    return (correct.double() / len(index)).masked_fill_(~finite, torch.nan).cpu()
+        yield scores.transpose(0, 1), y[start : start + block].to(weights.device)
 
 
 def _product(rows: Tensor, kernel: Tensor) -> Tensor:

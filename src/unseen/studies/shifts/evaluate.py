@@ -14,9 +14,11 @@ from unseen.errors import UserError
 from unseen.features.logits import Logits, read_logits, store_logits
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
+from unseen.metrics.class_subset import label_class
 from unseen.probes.by_name.classifier import Classifier, Outputs
 from unseen.probes.job import Job, fits_kept
 from unseen.probes.protocol import Setting
+from unseen.probes.units import ScoredImages
 from unseen.runs.flaws import MOST_EXAMPLES
 from unseen.runs.lock import folder_lock
 from unseen.runs.record import RUN, read_record
@@ -107,7 +109,15 @@ def _values(logits: Logits, column: Column, guess: Classes, truth: Classes, test
     details: dict[str, Any] = {"test_set": test_set, "classes": len(column.kept)}
     details |= {"damaged": logits.damaged, "of": len(logits) + logits.damaged}
     details |= {"examples": list(logits.examples[:MOST_EXAMPLES])} if logits.damaged else {}
-    return fits_kept([*Classifier().fit(Outputs(guess, truth, details), [Setting()])])
+    outputs = Outputs(guess, truth, details, _images(logits, column, truth))
+    return fits_kept([*Classifier().fit(outputs, [Setting()])])
+
+
+def _images(logits: Logits, column: Column, truth: Classes) -> ScoredImages:
+    """The images of a column, whose labels belong to its classes."""
+    kept = {label for label in logits.labels if label_class(label, column.classes) in {*column.kept}}
+    names = [name for name, label in zip(logits.ids, logits.image_labels, strict=False) if label in kept]
+    return ScoredImages.labelled(column.kept, truth, names)
 
 
 def by_model(jobs: Sequence[Job]) -> list[list[Job]]:

@@ -23,7 +23,7 @@ from unseen.probes.job import Job
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor, spread_or
 from unseen.runs.means import ALONE, Means
-from unseen.runs.results import RESULTS, missing, read_result, result_path
+from unseen.runs.results import RESULTS, missing, read_result, remove_result
 from unseen.studies.plan import Plan
 from unseen.studies.shifts.keys import BATCH, EVERY, RATES, STEPS
 from unseen.studies.shifts.plans import (
@@ -187,7 +187,7 @@ def finetune_zero_shot(
     for job in jobs:
         _refuse_other(out, job)
         if not _file(out, job).is_file():  # without its weights, the training is repeated
-            result_path(out / RESULTS, job.key).unlink(missing_ok=True)
+            remove_result(out / RESULTS, job.key)
     remove_checkpoints(out, jobs)
     write_state(out / ZERO, request.zero_shot().module.state_dict())
     work = OneByOne(_Training(request, out, every, None if means.spread else told))

@@ -25,7 +25,7 @@ from unseen.probes.job import Job
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor, spread_or
 from unseen.runs.means import ALONE, Means
-from unseen.runs.results import RESULTS, missing, read_result, result_path
+from unseen.runs.results import RESULTS, missing, read_result, remove_result
 from unseen.studies.plan import Plan
 from unseen.studies.shifts.keys import EVERY, SENTENCE
 from unseen.studies.shifts.model_pool import RATIOS, PoolModel, Setup, mixture_rows, plan_pool
@@ -234,7 +234,7 @@ def train_pool(
     for sentence in (sentence for each in request.sets for sentence in each.notes):
         told.tell(sentence)
     for job in request.left(out):
-        result_path(out / RESULTS, job.key).unlink(missing_ok=True)
+        remove_result(out / RESULTS, job.key)
     jobs = list(request.jobs.values())
     remove_checkpoints(out, jobs)
     work = OneByOne(_Training(request, out, every, None if means.spread else told))
