@@ -1,0 +1,244 @@
+"""Backbones on the same test images by the same probe: what they are compared and ranked by.
+
+What a fit keeps of each unit (`unseen.runs.kept_units`) becomes one row of numbers per seed, whose mean is the score.
+The unit is what another study would draw anew: the concept in studies of concepts, whose levels are samples; otherwise
+the test image, the class of an average precision, or the few-shot episode. Scores of maps and boxes are no means over
+images; their units are groups of images, each with its pseudo-value of the jackknife (Quenouille 1956).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.metrics.catalogue import Metric
+from unseen.metrics.comparisons import McNemar, mcnemar
+from unseen.metrics.paired.crossed import PLUS_MINUS, Crossed, crossed
+from unseen.metrics.paired.pairs import all_pairs
+from unseen.metrics.paired.standings import Standings, standings
+from unseen.metrics.paired.units import concept_accuracies
+from unseen.metrics.resampling import Floats
+from unseen.probes.units import CORRECT
+from unseen.runs.kept_units import KeptUnits
+
+Unit = Literal["concepts", "images", "classes", "episodes", "groups of images"]
+GROUPS = 100
+"""Groups of images whose pseudo-values stand for the images of maps and boxes."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """What scores must have in common to be compared: the data set, the probe and the shots.
+
+    Attributes:
+        probe: name of the fit in scores.
+        shots: training samples per class; None for all.
+        protocol: name of the probe's protocol; empty if it has none.
+    """
+
+    dataset: str
+    probe: str
+    shots: int | None
+    protocol: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparable:
+    """Backbones that were scored on the same test images in the same way.
+
+    Attributes:
+        place: the data set, the probe and the shots.
+        metric: the score that is compared.
+        unit: what another study would draw anew.
+        kept: backbone → seed → what the fit keeps.
+    """
+
+    place: Place
+    metric: Metric
+    unit: Unit
+    kept: Mapping[str, Mapping[int, KeptUnits]]
+
+    @property
+    def backbones(self) -> list[str]:
+        return [*self.kept]
+
+    @cached_property
+    def score(self) -> Mapping[str, float]:
+        """Backbone → its mean score over seeds."""
+        return {
+            name: float(np.mean([each.scores[self.metric.name] for each in of.values()]))
+            for name, of in self.kept.items()
+        }
+
+    def seeds_of(self, first: str, second: str) -> list[int]:
+        """The seeds that two backbones have in common; a seed draws the same training samples for both."""
+        return sorted(self.kept[first].keys() & self.kept[second].keys())
+
+    def difference(self, first: str, second: str) -> Crossed:
+        """The score of the first backbone minus that of the second, over their common seeds."""
+        seeds = self.seeds_of(first, second)
+        if not seeds:
+            raise UserError(
+                f"{self.place.dataset}: {first} and {second} were probed with other seeds; run one with those of the "
+                "other"
+            )
+        return crossed(
+            self.rows(first, seeds) - self.rows(second, seeds),
+            sizes=self.sizes,
+            classes=self.classes,
+            pseudo_units=self.pseudo_units,
+        )
+
+    def of_images(self, first: str, second: str) -> McNemar | None:
+        """McNemar's exact test of one fit each; None for several seeds, or if there are no hits on images."""
+        seeds = self.seeds_of(first, second)
+        if len(seeds) != 1 or CORRECT not in self._first.arrays:
+            return None
+        one, other = (self.kept[name][seeds[0]].arrays[CORRECT] for name in (first, second))
+        return mcnemar(one, other)
+
+    def hits(self, name: str, seeds: Sequence[int]) -> NDArray[np.bool_] | None:
+        """(seeds, images) whether each test image is classified correctly, if it is known."""
+        if CORRECT not in self._first.arrays:
+            return None
+        return np.stack([self.kept[name][seed].arrays[CORRECT] for seed in seeds])
+
+    def rows(self, name: str, seeds: Sequence[int]) -> Floats:
+        """(seeds, units) numbers of a backbone."""
+        return np.stack([self._rows[name][seed] for seed in seeds]).astype(np.float64)
+
+    @property
+    def labels(self) -> NDArray[np.int64] | None:
+        """(images,) class of each test image, if each has one."""
+        images = self._first.images
+        return None if images is None else images.y
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64] | None:
+        """(concepts,) test images of each concept, where concepts are the units."""
+        return None if self.unit != "concepts" or self.labels is None else np.bincount(self.labels)
+
+    @property
+    def classes(self) -> NDArray[np.int64] | None:
+        """(images,) classes, where the score is a mean of accuracies per class."""
+        return self.labels if self.unit == "images" and self.metric.name == "mean-per-class" else None
+
+    @property
+    def pseudo_units(self) -> tuple[float, ...]:
+        """What is added to the interval of differences of hits, of which few may differ."""
+        return PLUS_MINUS if self.unit == "images" and CORRECT in self._first.arrays else ()
+
+    @cached_property
+    def matrices(self) -> tuple[Floats, Floats]:
+        """(B, B) differences, row minus column, and their two-sided p-values; NaN for pairs without a common seed."""
+        names, shared = self.backbones, [sorted(of) for of in self.kept.values()]
+        if all(each == shared[0] for each in shared):
+            values = np.stack([self.rows(name, shared[0]) for name in names])
+            pairs = all_pairs(values, sizes=self.sizes, classes=self.classes, pseudo_units=self.pseudo_units)
+            return pairs.differences, pairs.p_values
+        differences, p_values = np.full((2, len(names), len(names)), np.nan)
+        for one, other in combinations(range(len(names)), 2):
+            if self.seeds_of(names[one], names[other]):
+                pair = self.difference(names[one], names[other])
+                differences[one, other], differences[other, one] = pair.value, -pair.value
+                p_values[one, other] = p_values[other, one] = pair.p_value
+        return differences, p_values
+
+    @cached_property
+    def standings(self) -> Standings:
+        """The backbones ranked, with what the comparisons of pairs resolve."""
+        scores = np.array([self.score[name] for name in self.backbones])
+        return standings(self.backbones, scores, *self.matrices, higher_is_better=self.metric.higher_is_better)
+
+    @cached_property
+    def detectable(self) -> float | None:
+        """The median over pairs of the smallest difference that is resolved with 80% power; None for one backbone."""
+        found = [
+            self.difference(first, second).detectable()
+            for first, second in combinations(self.backbones[:MOST_PAIRED], 2)
+            if self.seeds_of(first, second)
+        ]
+        return float(np.median(found)) if found else None
+
+    @property
+    def _first(self) -> KeptUnits:
+        return next(iter(next(iter(self.kept.values())).values()))
+
+    @cached_property
+    def _rows(self) -> Mapping[str, Mapping[int, Floats]]:
+        of = unit_values(self.unit, self.metric.name)
+        return {name: {seed: of(units) for seed, units in seeds.items()} for name, seeds in self.kept.items()}
+
+
+MOST_PAIRED = 12
+"""Backbones whose pairs decide the smallest difference that could be seen."""
+
+
+def unit_of(units: KeptUnits, *, concepts: bool) -> Unit:
+    """The unit of a fit.
+
+    Args:
+        concepts: whether the classes are a sample of concepts.
+    """
+    if units.kind == "images":
+        return "concepts" if concepts and units.images is not None and units.images.y is not None else "images"
+    if units.kind in ("classes", "episodes"):
+        return units.kind
+    return "groups of images"
+
+
+def unit_values(unit: Unit, metric: str) -> Callable[[KeptUnits], Floats]:
+    """The function from what a fit keeps to one number per unit, whose mean is the score."""
+
+    def values(units: KeptUnits) -> Floats:
+        if unit == "groups of images":
+            return pseudo_values(units, metric)
+        of_each = units.values
+        assert of_each is not None
+        if unit == "concepts":
+            assert units.images is not None
+            return concept_accuracies(of_each[None], units.images.labels)[0][0]
+        return np.asarray(of_each, dtype=np.float64)
+
+    return values
+
+
+def pseudo_values(units: KeptUnits, metric: str) -> Floats:
+    """(groups,) pseudo-values g·θ − (g − 1)·θ₍₋ₖ₎ of the jackknife over groups of neighbouring images.
+
+    They are moved together so that their mean is θ, the score itself.
+    """
+    count = units.images.count if units.images is not None else 0
+    groups = min(GROUPS, count)
+    if groups < 2:
+        raise UserError(f"{units.variant}: {count} test image is too few to compare; two are needed")
+    group, whole = np.arange(count) * groups // count, units.rescored()[metric]
+    without = np.array([units.rescored((group != each).astype(np.float64))[metric] for each in range(groups)])
+    values = groups * whole - (groups - 1) * without
+    return np.asarray(values + (whole - values.mean()), dtype=np.float64)
+
+
+def same_images(kept: Mapping[str, Mapping[int, KeptUnits]]) -> Iterator[tuple[str, str]]:
+    """Backbones that were not tested on the images of the first one, and the first difference."""
+    first: KeptUnits | None = None
+    for name, seeds in kept.items():
+        for units in seeds.values():
+            first = first or units
+            if differ := difference_of(first, units):
+                yield name, differ
+                break
+
+
+def difference_of(first: KeptUnits, second: KeptUnits) -> str:
+    """How the units of two fits differ; empty if they are the same."""
+    if first.kind != second.kind:
+        return f"{first.kind} in one of them, {second.kind} in the other"
+    if first.images is not None and second.images is not None and (differ := first.images.difference(second.images)):
+        return differ
+    other = first.identity and second.identity and first.identity != second.identity
+    return "the episodes or the names of the images differ" if other else ""
