@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from run_folders import write_concept_run
 from shift_runs import made_up, write_shift_run
@@ -48,6 +49,20 @@ def test_from_a_run_to_a_place_among_the_published_models(unseen: Unseen, run: P
     frames = [package.leaderboard(each).to_frame().drop(columns="category") for each in (run, str(out))]
     assert frames[0].equals(frames[1])
     assert frames[0].query("yours")["rank"].tolist() == [10]  # 55.1 on L5: nine in Table 10 have more
+
+
+def test_hits_are_written_if_asked_for_and_their_size_is_printed(unseen: Unseen, tmp_path: Path) -> None:
+    rng, out = np.random.default_rng(0), tmp_path / "results.json"
+    for name in ("train", "test"):
+        np.savez(tmp_path / f"{name}.npz", X=rng.random((60, 4)), y=np.arange(60) % 3)
+    run = tmp_path / "run"
+    assert unseen("probe", tmp_path / "train.npz", tmp_path / "test.npz", "--probes", "knn", "--out", run).code == 0
+    assert unseen("export", run, "--out", out).out.split() == ["1", "record:", str(out)]
+    written = unseen("export", run, "--out", out, "--hits").out
+    assert re.match(r"1 record, with 0\.\d kB of hits: ", written)
+    [record] = json.loads(out.read_text())["records"]
+    assert [(each["images"], len(each["fits"])) for each in record["hits"]] == [(60, 1)]
+    assert unseen("check", out).code == 0
 
 
 def test_results_of_other_data_are_left_out_and_that_is_said(unseen: Unseen, run: Path, tmp_path: Path) -> None:

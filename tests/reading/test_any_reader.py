@@ -186,6 +186,21 @@ def labels(folder: Path) -> Made:
     return path, lambda: read_labels(path)
 
 
+def units(folder: Path) -> Made:
+    from unseen.probes.job import Fit, Job, fits_kept
+    from unseen.probes.units import ScoredImages, Units
+    from unseen.runs.kept_units import kept_units
+    from unseen.runs.results import beside_path, read_result, write_result
+
+    job, values = Job("psp", 1, "b", "d", {"images": "x"}), np.arange(1.0, 5)
+    of = Units("depths", {"rmse": values, "delta1": values / 5}, ScoredImages.unlabelled((), 4))
+    results = folder / "results"
+    write_result(results, job, fits_kept([Fit("psp", None, 0, [("depth-rmse", 2.5), ("delta1", 0.5)], units=of)]), 1.0)
+    result = read_result(results, job.key)
+    assert result is not None
+    return beside_path(results, job.key), lambda: kept_units(results, result)
+
+
 def coco(folder: Path) -> Made:
     from unseen.data.formats.coco import read_coco
 
@@ -323,6 +338,7 @@ READERS: dict[str, Callable[[Path], Made]] = {
     "splits": splits,
     "predictions": predictions,
     "labels": labels,
+    "units": units,
     "coco": coco,
     "own data set": own_dataset,
     "results": results,
