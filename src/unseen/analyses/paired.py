@@ -1,6 +1,6 @@
-"""Two backbones on the same test images of each domain, from the results of runs: paired differences."""
+"""Two backbones on the same test images: paired differences on every data set, by every probe that both have."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -8,293 +8,317 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from unseen.analyses.core.comparable import Comparable, Place, Unit, difference_of
+from unseen.analyses.core.comparables import Comparables, comparables, joined, most_shots
 from unseen.data.concepts.domains import SEEN
 from unseen.errors import UserError, did_you_mean
-from unseen.metrics.comparisons import PairedDifference, holm, paired_counts, paired_difference
-from unseen.probes.by_name.logistic import Logistic
-from unseen.runs.data import ConceptHits, RunData
-from unseen.runs.kept_labels import labelled
-from unseen.runs.record import read_with_results
-from unseen.runs.results import RESULTS, Result
+from unseen.metrics.comparisons import McNemar, holm, standardised_mean
+from unseen.metrics.paired.crossed import Crossed
+from unseen.metrics.paired.estimate import Estimate
+from unseen.metrics.paired.suites import SuiteMeans, suite_means
+from unseen.runs.data import RunData
+from unseen.runs.record import read_run
 from unseen.runs.score import shots_name
 from unseen.runs.setup import Setup, differences
 
-ENOUGH_SEEDS = 10
-"""With fewer seeds, intervals are too narrow if a seed shifts all concepts together."""
 SIGNIFICANT = 0.05
 MOST_PAIRS = 8
-"""Backbones that are compared with the baseline without being asked: each takes a second or two."""
+"""Backbones that are compared with the baseline on a page without being named."""
 
 
 @dataclass(frozen=True)
-class PairTest:
-    """The test of two backbones on a domain.
+class Comparison:
+    """The difference of two backbones on a data set by a probe, the first minus the second.
 
     Attributes:
-        seeds: number of seeds that both have.
-        p_holm: p-value of the difference, corrected for all compared domains (Holm).
+        p_holm: p-value, corrected for all comparisons of the pair (Holm).
+        images: of one fit each, the images that only one of them classifies correctly, with McNemar's exact test.
+        standardised: Cohen's d_z over units: mean / sample standard deviation of the differences.
+        won: share of units on which the first is better; ties count as half.
     """
 
-    domain: str
-    seeds: int
+    place: Place
+    metric: str
+    unit: Unit
+    difference: Crossed
     p_holm: float
+    images: McNemar | None
+    standardised: float
+    won: float
 
     @property
     def clear(self) -> bool:
-        """Whether the difference is called clear, and a backbone better than the other, wherever a page says so."""
+        """Whether the difference is resolved, after the correction."""
         return self.p_holm < SIGNIFICANT
 
     @property
-    def few_seeds(self) -> bool:
-        """Whether there are too few seeds to show how much other seeds would change all concepts at once."""
-        return self.seeds < ENOUGH_SEEDS
+    def seeds(self) -> int:
+        return self.difference.seeds
 
 
 @dataclass(frozen=True)
-class Comparison(PairTest):
-    """The difference of two backbones on a domain, the first minus the second."""
+class SuiteComparison:
+    """The mean difference over several data sets by one probe.
 
-    difference: PairedDifference
+    Attributes:
+        suite: what the data sets are, such as levels.
+        datasets: those that the mean is over.
+    """
+
+    suite: str
+    probe: str
+    shots: int | None
+    metric: str
+    datasets: tuple[str, ...]
+    means: SuiteMeans
 
 
 @dataclass(frozen=True)
 class PairComparison:
-    """The comparison of two backbones on every common domain, with a number of shots; None for all samples."""
+    """The comparison of two backbones wherever both have results."""
 
     first: str
     second: str
-    shots: int | None
-    domains: tuple[Comparison, ...]
+    comparisons: tuple[Comparison, ...]
+    suites: tuple[SuiteComparison, ...] = ()
 
 
 def compare_backbones(
-    folders: Sequence[Path], first: str, second: str, *, shots: int | None = None
-) -> list[Comparison]:
-    """Compare two backbones on every domain where both have results of the logistic probe with these shots.
+    folders: Sequence[Path], first: str, second: str, *, shots: int | None = None, probe: str | None = None
+) -> PairComparison:
+    """Compare two backbones on every data set where both have results with these shots.
 
     The backbones may be in one run or in several. Common seeds are compared pairwise, since a seed draws the same
     samples for both; that the test images are the same is checked by their labels, and by their names if known. Runs
     that differ in images, splits or levels are refused, and so is a backbone with different results in two runs.
-    Intervals and p-values are over concepts and, if there are several, seeds.
+
+    Args:
+        probe: only this probe; by default all.
     """
-    return _compared(_results(folders, shots, (first, second)), first, second, shots)
+    runs = [(folder, read_run(folder)) for folder in folders]
+    parts = [comparables(data, shots=_shots([data], shots, probe), backbones=(first, second)) for _, data in runs]
+    _refuse_two_results([folder for folder, _ in runs], parts)
+    every = joined(parts)
+    names = sorted({backbone for _, data in runs for backbone in _scored(data, shots, probe)})
+    for name in (first, second):
+        if name not in names:
+            there = f"; there are {', '.join(names)}" if names else ", nor of any other"
+            raise UserError(
+                f"no results of '{name}' with {shots_name(shots)} shots{did_you_mean(name, names) or there}"
+            )
+    return _compared(every, runs, first, second)
 
 
-def compare_runs(first: tuple[Path, str], second: tuple[Path, str], *, shots: int | None = None) -> list[Comparison]:
+def compare_runs(
+    first: tuple[Path, str], second: tuple[Path, str], *, shots: int | None = None, probe: str | None = None
+) -> PairComparison:
     """Compare a backbone of one run with one of another, as in `compare_backbones`; their names may be the same.
 
     Args:
         first, second: folder of the run, and name of the backbone.
     """
-    of = [_of_backbone(_results([folder], shots, (name,)), name, shots) for folder, name in (first, second)]
-    called = [name if first[1] != second[1] else f"{name} of {folder}" for folder, name in (first, second)]
-    return _domain_by_domain(of[0], of[1], (called[0], called[1]))
+    if first[1] != second[1]:
+        return compare_backbones([first[0], second[0]], first[1], second[1], shots=shots, probe=probe)
+    called, parts, runs = list[str](), list[Comparables](), list[tuple[Path, RunData]]()
+    for folder, name in (first, second):
+        data, label = read_run(folder), f"{name} of {folder}"
+        if name not in _scored(data, shots, probe):
+            raise UserError(f"{folder}: no results of '{name}' with {shots_name(shots)} shots")
+        found = comparables(data, shots=_shots([data], shots, probe), backbones=(name,))
+        parts.append(found.called({name: label}))
+        called.append(label)
+        runs.append((folder, data))
+    return _compared(joined(parts), runs, *called)
 
 
 def compare_with_baseline(
-    folders: Sequence[Path], data: RunData, besides: PairComparison | None = None
+    every: Comparables, data: RunData, besides: tuple[str, str] | None = None
 ) -> list[PairComparison]:
-    """Each backbone minus the baseline, with the most samples of the run, unless there are too many backbones.
+    """Each backbone minus the baseline, unless there are too many backbones; those not comparable are skipped.
 
     Args:
-        data: the runs in `folders`, merged.
+        every: what can be compared in the run.
+        data: the run, or several that were merged.
         besides: a pair that was compared already, and is left out.
     """
-    shots = [score.shots for score in data.scores if score.probe == "logistic" and score.metric == "top1"]
-    done = {besides.first, besides.second} if besides else set[str]()
+    done = {*besides} if besides else set[str]()
     names = [b.name for b in data.backbones if b.name != data.baseline and {b.name, data.baseline} != done]
-    if not shots or not 0 < len(names) <= MOST_PAIRS:
+    if len(names) > MOST_PAIRS:
         return []
-    most = None if None in shots else max(number for number in shots if number is not None)
-    return _compare_with(folders, data.baseline, names, most)
+    pairs = [_pair(every.every, name, data.baseline) for name in names]
+    return [pair for pair in pairs if pair.comparisons]
 
 
-def pair_tests(hits: Iterable[ConceptHits], first: str, second: str, shots: str) -> list[PairTest]:
-    """The tests of `compare_backbones` from numbers of correct images per concept, on every domain that has them.
+def comparison_table(pair: PairComparison) -> pd.DataFrame:
+    """One row per data set and probe, then one per mean over data sets; differences are in the unit of the metric.
 
-    Domains on which the backbones have no common seed, or other concepts or numbers of images, are left out.
+    `p_holm` is corrected for all rows of single data sets. With one seed (`these_fits_only`), the interval says nothing
+    of other fits. The rows of means have `data sets as fixed` or `data sets as random` as their unit.
     """
-    found: dict[str, dict[tuple[str, int], ConceptHits]] = {}
-    for each in hits:
-        if each.shots == shots and each.backbone in (first, second):
-            found.setdefault(each.domain, {})[each.backbone, each.seed] = each
-    tests = []
-    for domain, cells in found.items():
-        seeds = sorted({seed for _, seed in cells if (first, seed) in cells and (second, seed) in cells})
-        pairs = [(cells[first, seed], cells[second, seed]) for seed in seeds]
-        if len({(each.concepts, each.images) for pair in pairs for each in pair}) != 1 or len(pairs[0][0].concepts) < 2:
-            continue
-        sums = np.array([np.subtract(one.correct, other.correct) for one, other in pairs], dtype=np.float64)
-        tests.append((domain, len(seeds), paired_counts(sums, np.array(pairs[0][0].images, dtype=np.float64))[1]))
-    corrected = holm(np.array([p for *_, p in tests])) if tests else ()
-    return [PairTest(domain, seeds, float(p)) for (domain, seeds, _), p in zip(tests, corrected, strict=True)]
-
-
-def _compare_with(
-    folders: Sequence[Path], baseline: str, names: Sequence[str], shots: int | None
-) -> list[PairComparison]:
-    """Each backbone minus the baseline, as in `compare_backbones`; backbones that cannot be compared are skipped."""
-    try:
-        found = _results(folders, shots, (*names, baseline))
-    except UserError:
-        return []
-    pairs = []
-    for name in names:
-        try:
-            pairs.append(PairComparison(name, baseline, shots, tuple(_compared(found, name, baseline, shots))))
-        except UserError:  # other images, other seeds or no results
-            continue
-    return pairs
-
-
-def _compared(found: Mapping[tuple[str, str], "_Of"], first: str, second: str, shots: int | None) -> list[Comparison]:
-    return _domain_by_domain(_of_backbone(found, first, shots), _of_backbone(found, second, shots), (first, second))
-
-
-def _of_backbone(found: Mapping[tuple[str, str], "_Of"], name: str, shots: int | None) -> dict[str, "_Of"]:
-    """Domain → the results of a backbone."""
-    names = sorted({backbone for backbone, _ in found})
-    if name not in names:
-        there = f"; there are {', '.join(names)}" if names else ", nor of any other"
-        hint = did_you_mean(name, names) or there
-        raise UserError(f"no results of the logistic probe of '{name}' with {shots_name(shots)} shots{hint}")
-    return {domain: of for (backbone, domain), of in found.items() if backbone == name}
-
-
-def _domain_by_domain(
-    first: Mapping[str, "_Of"], second: Mapping[str, "_Of"], called: tuple[str, str]
-) -> list[Comparison]:
-    """The differences of two backbones on every domain that both have.
-
-    Args:
-        called: their names in error messages.
-    """
-    domains = [domain for domain in first if domain in second]
-    if not domains:
-        raise UserError(f"{called[0]} and {called[1]} have no domain in common; run both on the same one")
-    _refuse_other_protocols([of[domain] for of in (first, second) for domain in domains])
-    pairs = [(domain, *_paired(first[domain], second[domain], domain)) for domain in domains]
-    corrected = holm(np.array([difference.p_value for _, _, difference in pairs]))
-    return [
-        Comparison(domain, seeds, float(p), difference)
-        for (domain, seeds, difference), p in zip(pairs, corrected, strict=True)
-    ]
-
-
-def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
-    """One row per domain: differences as fractions, p-values, effect sizes over concepts.
-
-    Where `few_seeds` is true, intervals and p-values may be too small, since there are fewer than ten seeds.
-    """
-    rows = [
-        {
-            "domain": item.domain, "difference": item.difference.accuracy.value,
-            "low": item.difference.accuracy.low, "high": item.difference.accuracy.high,
-            "p_value": item.difference.p_value, "p_holm": item.p_holm,
-            "standardised": item.difference.standardised, "dominance": item.difference.dominance,
-            "odds_ratio": item.difference.images.odds_ratio, "concepts": item.difference.concepts, "seeds": item.seeds,
-            "few_seeds": item.few_seeds,
-        }
-        for item in comparisons
-    ]  # fmt: skip
+    rows = [_row(item) for item in pair.comparisons]
+    for suite in pair.suites:
+        rows.append(_suite_row(suite, suite.means.over_these, "data sets as fixed"))
+        if suite.means.over_others is not None:
+            rows.append(_suite_row(suite, suite.means.over_others, "data sets as random"))
     return pd.DataFrame(rows)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A result of the logistic probe, the folder of its run, and the record of the run."""
-
-    folder: Path
-    result: Result
-    run: RunData
-
-    @property
-    def setup(self) -> Setup:
-        """Everything that determines its backbone, and the training and test images of its domain."""
-        whole, job = self.run.setup, self.result.job
-        images = [each for each in whole.images if each.domain == job["dataset"]]
-        own = {name: each for name, each in whole.extractions.items() if name == job["backbone"]}
-        pooled = any(each.pool for each in images) or (not images and job["dataset"] != SEEN)
-        return Setup(
-            levels=whole.levels if pooled else None,
-            splits=whole.splits if pooled else None,
-            images=images,
-            extractions=own,
-        )
+def _row(item: Comparison) -> dict[str, object]:
+    estimate, images = item.difference, item.images
+    return {
+        **_where(item.place.dataset, item.place.probe, item.place.shots, item.metric),
+        **_estimated(estimate),
+        "p_holm": item.p_holm,
+        "unit": item.unit,
+        "units": estimate.units,
+        "seeds": estimate.seeds,
+        "these_fits_only": estimate.these_fits_only,
+        "standardised": item.standardised,
+        "won": item.won,
+        "only_first": None if images is None else images.only_first,
+        "only_second": None if images is None else images.only_second,
+        "p_mcnemar": None if images is None else images.p_value,
+    }
 
 
-_Of = dict[int, _Found]
+def _suite_row(suite: SuiteComparison, estimate: Estimate, unit: str) -> dict[str, object]:
+    where = _where(f"mean of {len(suite.datasets)}", suite.probe, suite.shots, suite.metric)
+    return {**where, **_estimated(estimate), "unit": unit, "units": len(suite.datasets)}
 
 
-def _results(folders: Sequence[Path], shots: int | None, wanted: Collection[str]) -> dict[tuple[str, str], _Of]:
-    """(backbone, domain) → seed → result, for results that store which images are classified correctly.
-
-    Two results of a requested backbone that differ in their settings are refused.
-    """
-    found: dict[tuple[str, str], _Of] = {}
-    for folder in folders:
-        run, results = read_with_results(folder)
-        for result in results:
-            job = result.job
-            number, seed = result.setting
-            if not result.is_of(Logistic.name) or number != shots or "correct" not in result.details:
-                continue
-            name, domain = job["backbone"], job["dataset"]
-            own = _Found(folder, result, run)
-            first = found.setdefault((name, domain), {}).setdefault(seed, own)
-            if name in wanted and first.result.key != result.key:
-                raise UserError(
-                    f"{first.folder} and {folder} both have {name} on {domain} with seed {seed}, from other features "
-                    f"or made in another way; give the one that is meant"
-                )
-    return found
+def _where(dataset: str, probe: str, shots: int | None, metric: str) -> dict[str, object]:
+    return {"domain": dataset, "probe": probe, "shots": shots_name(shots), "metric": metric}
 
 
-def _paired(first: _Of, second: _Of, domain: str) -> tuple[int, PairedDifference]:
-    """The number of common seeds of two backbones on a domain, and their difference over these."""
-    _refuse_other_images(domain, [[*first.values()], [*second.values()]])
-    seeds = sorted(first.keys() & second.keys())
-    if not seeds:
-        raise UserError(f"{domain}: the two backbones were probed with other seeds; run one with those of the other")
-    columns = [
-        [labelled(found.folder / RESULTS, found.result) for found in (of[seed] for seed in seeds)]
-        for of in (first, second)
-    ]
-    tested = columns[0][0][0]
-    for labels, _ in (*columns[0], *columns[1]):
-        if differ := labels.difference(tested):
-            raise UserError(
-                f"{domain}: the two backbones were tested on other images ({differ}); extract both from the same ones"
-            )
-    right = [np.stack([correct for _, correct in column]) for column in columns]
-    return len(seeds), paired_difference(right[0], right[1], tested.labels)
+def _estimated(estimate: Estimate) -> dict[str, object]:
+    interval = estimate.interval()
+    return {
+        "difference": estimate.value,
+        "low": interval.low,
+        "high": interval.high,
+        "p_value": estimate.p_value,
+        "detectable": estimate.detectable(),
+    }
 
 
-def _refuse_other_images(domain: str, backbones: Sequence[Sequence[_Found]]) -> None:
-    """Refuse runs that were trained or tested on other images of a domain, as far as they record it.
+def _scored(data: RunData, shots: int | None, probe: str | None) -> set[str]:
+    """The backbones with measured scores of these shots."""
+    return {
+        each.backbone
+        for each in data.scores
+        if each.key and each.shots == shots and (probe is None or each.probe == probe)
+    }
+
+
+def _shots(runs: Iterable[RunData], shots: int | None, probe: str | None) -> dict[str, int | None]:
+    """Probe → the shots to compare with, of the probes that have them."""
+    probes = {name for data in runs for name in most_shots(data)}
+    return {name: shots for name in probes if probe is None or name == probe}
+
+
+def _compared(every: Comparables, runs: Sequence[tuple[Path, RunData]], first: str, second: str) -> PairComparison:
+    """The comparison of a pair that was asked for: what prevents it is an error."""
+    for each in every.left_out:
+        if each.backbone in (first, second):
+            raise UserError(_not_compared(each.place, each.reason))
+    pair = _pair(every.every, first, second)
+    if not pair.comparisons:
+        raise UserError(_nothing_in_common(every.every, first, second))
+    _refuse_other_setups(runs, [item.place.dataset for item in pair.comparisons], {first, second})
+    return pair
+
+
+def _not_compared(place: Place, reason: str) -> str:
+    if reason.endswith("run again"):
+        return reason
+    return f"{place.dataset}: the two backbones were tested on other images ({reason}); extract both from the same ones"
+
+
+def _nothing_in_common(every: Sequence[Comparable], first: str, second: str) -> str:
+    of = [{each.place: each for each in every if name in each.kept} for name in (first, second)]
+    for place in of[0]:
+        for other in of[1]:
+            if (place.dataset, place.probe) == (other.dataset, other.probe) and place.protocol != other.protocol:
+                names = ", ".join(sorted({place.protocol, other.protocol}))
+                return f"these results follow different protocols ({names}); compare runs of the same one"
+    for place in of[0].keys() & of[1].keys():
+        of[0][place].difference(first, second)  # says that they have no seed in common
+    return f"{first} and {second} have no data set and probe in common; run both on the same one"
+
+
+def _pair(every: Sequence[Comparable], first: str, second: str) -> PairComparison:
+    """Two backbones wherever both have results of a common seed."""
+    both = [each for each in every if first in each.kept and second in each.kept and each.seeds_of(first, second)]
+    estimates = [each.difference(first, second) for each in both]
+    corrected = holm(np.array([each.p_value for each in estimates])) if estimates else ()
+    comparisons = tuple(
+        _comparison(each, estimate, float(p), first, second)
+        for each, estimate, p in zip(both, estimates, corrected, strict=True)
+    )
+    return PairComparison(first, second, comparisons, tuple(_suites(both, comparisons)))
+
+
+def _comparison(each: Comparable, estimate: Crossed, p_holm: float, first: str, second: str) -> Comparison:
+    seeds = each.seeds_of(first, second)
+    of_units = (each.rows(first, seeds) - each.rows(second, seeds)).mean(axis=0)
+    sign = 1 if each.metric.higher_is_better else -1
+    return Comparison(
+        each.place, each.metric.name, each.unit, estimate, p_holm, each.of_images(first, second),
+        standardised_mean(of_units), float((1 + np.sign(sign * of_units).mean()) / 2),
+    )  # fmt: skip
+
+
+def _suites(every: Sequence[Comparable], comparisons: Sequence[Comparison]) -> Iterator[SuiteComparison]:
+    """The mean over the data sets of each suite, probe, shots and metric."""
+    alike = dict[tuple[str, str, int | None, str], list[Comparison]]()
+    for each, item in zip(every, comparisons, strict=True):
+        if each.suite:
+            alike.setdefault((each.suite, item.place.probe, item.place.shots, item.metric), []).append(item)
+    for (suite, probe, shots, metric), of in alike.items():
+        if len(of) > 1:
+            datasets = tuple(item.place.dataset for item in of)
+            means = suite_means([item.difference for item in of])
+            yield SuiteComparison(suite, probe, shots, metric, datasets, means)
+
+
+def _refuse_two_results(folders: Sequence[Path], parts: Sequence[Comparables]) -> None:
+    """Refuse a backbone with two results of one seed that are not the same."""
+    for (one, first), (other, second) in combinations(zip(folders, parts, strict=True), 2):
+        seconds = {each.place: each for each in second.every}
+        for each in first.every:
+            twice = seconds.get(each.place)
+            for name in each.kept.keys() & (twice.kept.keys() if twice else set()):
+                for seed in each.kept[name].keys() & seconds[each.place].kept[name].keys():
+                    own, again = each.kept[name][seed], seconds[each.place].kept[name][seed]
+                    if difference_of(own, again) or dict(own.scores) != dict(again.scores):
+                        raise UserError(
+                            f"{one} and {other} both have {name} on {each.place.dataset} with seed {seed}, from other "
+                            "features or made in another way; give the one that is meant"
+                        )
+
+
+def _refuse_other_setups(runs: Sequence[tuple[Path, RunData]], datasets: Sequence[str], names: set[str]) -> None:
+    """Refuse runs that were trained or tested on other images of a data set, as far as they record it.
 
     The weights and the preprocessing of a backbone must be the same in all its runs.
-
-    Args:
-        backbones: the results of each backbone; two may have the same name in different runs.
     """
-    runs = {(place, *_whose(found)): found for place, of in enumerate(backbones) for found in of}
-    for ((one, *_), first), ((other, *_), second) in combinations(runs.items(), 2):
-        setups = [found.setup if one == other else replace(found.setup, extractions={}) for found in (first, second)]
-        for each in differences(setups[0], setups[1]):
-            raise UserError(
-                f"{domain}: {first.folder} and {second.folder} differ in the {each.field} ({each.first}, not "
-                f"{each.second}), so that their backbones cannot be compared; run both on the same images"
-            )
+    for dataset in dict.fromkeys(datasets):
+        setups = [(folder, _setup(data, dataset, names)) for folder, data in runs]
+        for (one, first), (other, second) in combinations(setups, 2):
+            for each in differences(first, second):
+                raise UserError(
+                    f"{dataset}: {one} and {other} differ in the {each.field} ({each.first}, not {each.second}), so "
+                    "that their backbones cannot be compared; run both on the same images"
+                )
 
 
-def _whose(found: _Found) -> tuple[Path, str]:
-    return found.folder, str(found.result.job["backbone"])
-
-
-def _refuse_other_protocols(results: Sequence[_Of]) -> None:
-    """Refuse results of different protocols."""
-    protocols = [found.result.job["settings"]["protocol"] for of in results for found in of.values()]
-    if any(protocol != protocols[0] for protocol in protocols):
-        names = ", ".join(sorted({protocol["name"] for protocol in protocols}))
-        raise UserError(f"these results follow different protocols ({names}); compare runs of the same one")
+def _setup(data: RunData, dataset: str, names: set[str]) -> Setup:
+    """Everything that determines the training and test images of a data set, and the backbones of these names."""
+    whole = data.setup
+    images = [each for each in whole.images if each.domain == dataset]
+    pooled = any(each.pool for each in images) or (not images and dataset != SEEN)
+    return replace(
+        Setup(images=images, extractions={name: of for name, of in whole.extractions.items() if name in names}),
+        levels=whole.levels if pooled else None,
+        splits=whole.splits if pooled else None,
+    )

@@ -56,12 +56,14 @@ class Comparable:
         metric: the score that is compared.
         unit: what another study would draw anew.
         kept: backbone → seed → what the fit keeps.
+        suite: what a mean over several data sets is of, such as levels; empty if it has no part in one.
     """
 
     place: Place
     metric: Metric
     unit: Unit
     kept: Mapping[str, Mapping[int, KeptUnits]]
+    suite: str = ""
 
     @property
     def backbones(self) -> list[str]:
@@ -223,8 +225,8 @@ def pseudo_values(units: KeptUnits, metric: str) -> Floats:
     return np.asarray(values + (whole - values.mean()), dtype=np.float64)
 
 
-def same_images(kept: Mapping[str, Mapping[int, KeptUnits]]) -> Iterator[tuple[str, str]]:
-    """Backbones that were not tested on the images of the first one, and the first difference."""
+def other_images(kept: Mapping[str, Mapping[int, KeptUnits]]) -> Iterator[tuple[str, str]]:
+    """Backbones that were not tested on the images of the first one, each with the first difference."""
     first: KeptUnits | None = None
     for name, seeds in kept.items():
         for units in seeds.values():

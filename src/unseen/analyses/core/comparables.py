@@ -1,11 +1,11 @@
 """What can be compared in a run, or in several that were merged: data sets, probes and shots with their backbones."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from unseen.analyses.core.comparable import Comparable, Place, same_images, unit_of
+from unseen.analyses.core.comparable import Comparable, Place, other_images, unit_of
 from unseen.errors import UserError
-from unseen.runs.data import RunData
+from unseen.runs.data import Domain, RunData
 from unseen.runs.kept_units import KeptUnits, kept_units, result_behind, why_no_units
 from unseen.runs.random_draws import RANDOM
 from unseen.runs.score import Score
@@ -34,6 +34,15 @@ class Comparables:
 
     every: tuple[Comparable, ...]
     left_out: tuple[LeftOut, ...] = ()
+
+    def called(self, names: Mapping[str, str]) -> "Comparables":
+        """With other names of backbones."""
+        return Comparables(
+            tuple(
+                replace(each, kept={names.get(name, name): of for name, of in each.kept.items()}) for each in self.every
+            ),
+            tuple(replace(each, backbone=names.get(each.backbone, each.backbone)) for each in self.left_out),
+        )
 
     def of(self, dataset: str, probe: str, shots: int | None) -> Comparable | None:
         """What is comparable on a data set by a probe with these shots."""
@@ -77,19 +86,50 @@ def comparables(
             kept.setdefault(place, {})[backbone] = {seed: _kept(data, score) for seed, score in of.items()}
         except UserError as error:
             left_out.append(LeftOut(place, backbone, str(error)))
-    axes = {domain.name: domain.axis for domain in data.domains}
+    domains = {domain.name: domain for domain in data.domains}
     every = list[Comparable]()
     for place, by_backbone in kept.items():
-        for name, differ in list(same_images(by_backbone)):
-            left_out.append(LeftOut(place, name, differ))
-            del by_backbone[name]
+        left_out += _without_other_images(place, by_backbone)
         first = next((units for of in by_backbone.values() for units in of.values()), None)
         if first is not None and first.scores:
             metric = data.metrics[next(iter(first.scores))]
-            unit = unit_of(first, concepts=axes.get(place.dataset) == "concepts")
-            every.append(Comparable(place, metric, unit, by_backbone))
+            domain = domains.get(place.dataset)
+            unit = unit_of(first, concepts=domain is not None and domain.axis == "concepts")
+            every.append(Comparable(place, metric, unit, by_backbone, _suite(domain)))
     order = {domain.name: number for number, domain in enumerate(data.domains)}
-    return Comparables(tuple(sorted(every, key=lambda each: order.get(each.place.dataset, len(order)))), tuple(left_out))
+    return Comparables(
+        tuple(sorted(every, key=lambda each: order.get(each.place.dataset, len(order)))), tuple(left_out)
+    )
+
+
+def _suite(domain: Domain | None) -> str:
+    """The suite that a data set belongs to: unseen levels, tasks, or shifted test sets."""
+    if domain is None or domain.seen or (domain.axis == "shifts" and not domain.shifted):
+        return ""
+    return {"concepts": "levels", "tasks": "data sets", "shifts": "shifted test sets", "probe": ""}[domain.axis]
+
+
+def joined(parts: Sequence[Comparables]) -> Comparables:
+    """What can be compared in several runs together; of two results of one seed, the first is used."""
+    first, kept = dict[Place, Comparable](), dict[Place, Kept]()
+    for each in (each for part in parts for each in part.every):
+        first.setdefault(each.place, each)
+        for name, of in each.kept.items():
+            own = kept.setdefault(each.place, {}).setdefault(name, {})
+            own.update({seed: units for seed, units in of.items() if seed not in own})
+    left_out = [each for part in parts for each in part.left_out]
+    for place, by_backbone in kept.items():
+        left_out += _without_other_images(place, by_backbone)
+    every = tuple(replace(first[place], kept=by_backbone) for place, by_backbone in kept.items())
+    return Comparables(every, tuple(left_out))
+
+
+def _without_other_images(place: Place, kept: Kept) -> list[LeftOut]:
+    """Remove the backbones that were not tested on the images of the first one."""
+    others = [*other_images(kept)]
+    for name, _ in others:
+        del kept[name]
+    return [LeftOut(place, name, differ) for name, differ in others]
 
 
 def _measured(data: RunData) -> Iterator[Score]:
