@@ -201,6 +201,25 @@ def test_every_probe_runs_on_every_kind_of_labels_that_it_takes(
     assert times(tmp_path / "whole") == kept
 
 
+def test_every_kind_of_probe_names_the_same_test_images(matrix: Matrix, tmp_path: Path) -> None:
+    """So that frozen features can be compared with fine-tuning, image by image."""
+    study = study_of(preprocessing="own", seeds=1, probes=["knn", "fine-tuned"])
+    study = study.replace(**{"fine-tuned": SETTINGS["fine-tuned"]})
+    run_of(study, tmp_path, [matrix.networks["images"]], datasets=[tiny_data("class")])
+    run_of(matrix.study("classifier", "class"), tmp_path / "own", datasets=[tiny_data("class")])
+    kept = [
+        (result.job["probe"], each)
+        for folder in (tmp_path, tmp_path / "own")
+        for result in read_results(folder)
+        for each in kept_units(folder / RESULTS, result)
+    ]
+    assert {probe for probe, _ in kept} == {"knn", "fine-tuned", "classifier"}
+    images = [each.images for _, each in kept]
+    assert images[0] is not None
+    assert images[0].ids
+    assert [each.difference(images[0]) for each in images if each is not None] == [""] * 3
+
+
 def test_vector_probes_take_the_data_sets_whose_splits_suit_them(matrix: Matrix, tmp_path: Path) -> None:
     for name in ("centroids", "ridge"):
         study = matrix.study(name, "class").replace(datasets="all")

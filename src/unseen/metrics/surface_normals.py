@@ -61,8 +61,9 @@ def angle_sums(errors: Tensor) -> Tensor:
     Their sum, how many are below each of `THRESHOLDS`, and how many are in each bin of `from_units.ANGLE_EDGES`.
     """
     fine, wide, last = (round(each / FINE) for each in (FINE_UP_TO, COARSE, ANGLE_EDGES[-1]))
-    counts = torch.bincount((errors / FINE).long().clamp(max=last - 1), minlength=last)
-    within = [(errors < degrees).sum() for degrees in THRESHOLDS]
+    # Thresholds are edges of fine bins, whose width is a power of two, so that no angle is rounded into another bin.
+    counts = torch.bincount((errors * (1 / FINE)).long().clamp_(max=last - 1), minlength=last)
+    within = [counts[: round(degrees / FINE)].sum() for degrees in THRESHOLDS]
     bins = torch.cat([torch.stack(within), counts[:fine], counts[fine:].reshape(-1, wide).sum(dim=1)])
     return torch.cat([errors.sum()[None], bins.double()])
 
