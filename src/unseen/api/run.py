@@ -49,22 +49,34 @@ class Run:
         return summarise(self.scores())
 
     def compare(
-        self, first: str, second: str, *, other: "Run | str | PathLike[str] | None" = None, shots: int | str = "all"
+        self,
+        first: str,
+        second: str,
+        *,
+        other: "Run | str | PathLike[str] | None" = None,
+        shots: int | str = "all",
+        probe: str | None = None,
     ) -> "pd.DataFrame":
-        """Compare two backbones on the same test images, with a significance test for each domain.
+        """Compare two backbones on the same test images, with a significance test on each data set by each probe.
 
         Args:
             first, second: names of backbones; differences are the first minus the second.
             other: another run, or its folder, that `second` is in. Runs on other test images are refused.
             shots: one number, or "all".
+            probe: only this one, by its name in scores; by default all that both have.
+
+        Returns:
+            One row per data set and probe, and one per mean over data sets: difference, 95% interval, p-values, and
+            `detectable`, the smallest difference that would be resolved with 80% power.
         """
         from unseen.analyses.paired import compare_backbones, compare_runs, comparison_table
         from unseen.runs.shots import one_number_of_shots
 
         number = one_number_of_shots(shots)
         if other is None:
-            return comparison_table(compare_backbones([self.folder], first, second, shots=number))
-        return comparison_table(compare_runs((self.folder, first), (Path(other), second), shots=number))
+            return comparison_table(compare_backbones([self.folder], first, second, shots=number, probe=probe))
+        pair = compare_runs((self.folder, first), (Path(other), second), shots=number, probe=probe)
+        return comparison_table(pair)
 
     @property
     def study(self) -> "Study":

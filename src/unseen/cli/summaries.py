@@ -22,7 +22,7 @@ def print_summary(found: "Reported", table: Path | None) -> None:
     from unseen.runs.data import RunData
 
     if found.pair is not None:
-        _print_comparison(found.pair, table)
+        _print_comparison(found, found.pair, table)
     elif isinstance(found.source, AxesPage):
         print_axes(found.source)
     elif isinstance(found.source, ShiftPage):
@@ -91,18 +91,21 @@ def write_scores(data: "RunData", table: Path | None) -> "pd.DataFrame":
     return summary
 
 
-def _print_comparison(pair: "PairComparison", table: Path | None) -> None:
-    """Print the difference of two backbones on the same test images of each domain, with intervals and p-values."""
+def _print_comparison(found: "Reported", pair: "PairComparison", table: Path | None) -> None:
+    """Print the differences of two backbones on the same test images, with intervals and p-values."""
+    from markupsafe import Markup
+
     from unseen.analyses.paired import comparison_table
-    from unseen.report.concepts.sections.comparison import method_text, pair_texts, seeds_caution
     from unseen.runs.tables import write_table
 
     if table is not None:
-        write_table(comparison_table(pair.domains), table)
-    columns = ["domain", "difference", "95% interval", "p (Holm)", "effect size", "concepts won"]
-    rows = [[item.domain, *pair_texts(item)] for item in pair.domains]
-    print_table(f"{pair.first} minus {pair.second}, top-1, percentage points", columns, rows, right=columns[1:])
-    for sentence in (method_text(pair), *seeds_caution([pair])):
-        console().print(f"\n{sentence}")
+        write_table(comparison_table(pair), table)
+    [section] = [each for each in found.page.sections if each.name == "comparison"]
+    [shown] = [each for each in section.tables if each.name == "comparison"]
+    columns, names = [column.title for column in shown.columns[1:]], (pair.first, pair.second)
+    rows = [[cell.text for cell in row.cells[1:]] for row in shown.rows if row.cells[0].values == names]
+    print_table(f"{pair.first} minus {pair.second}", columns, rows, right=columns[2:])
+    for sentence in (section.sentences[0], section.note):
+        console().print(f"\n{sentence.striptags() if isinstance(sentence, Markup) else sentence}")
     if table is not None:
         console().print(f"\nTable: {table}")

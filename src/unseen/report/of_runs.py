@@ -12,6 +12,7 @@ from unseen.extras import naming_extras
 from unseen.text.words import joined
 
 if TYPE_CHECKING:
+    from unseen.analyses.core.comparables import Comparables
     from unseen.analyses.paired import PairComparison
     from unseen.report.axes.page_data import AxesPage
     from unseen.report.core.model import Page
@@ -31,10 +32,11 @@ REPORT = "report.html"
 
 @dataclass(frozen=True)
 class Reported:
-    """A page, its data, and the requested comparison of two backbones."""
+    """A page, its data, what can be compared in them, and the requested comparison of two backbones."""
 
     page: "Page"
     source: "RunData | TaskPage | ShiftPage | AxesPage"
+    every: "Comparables | None" = None
     pair: "PairComparison | None" = None
 
 
@@ -140,11 +142,30 @@ def report_on(
 
         shown = study_axes(folders, shifts, published=published)
         return with_studies(Reported(axes_page(shown), shown), folders, beside)
-    if compare is not None:
-        return with_studies(_concept_page(folders, _pair(folders, compare, shots), kinds[0]), folders, beside)
-    [kind] = kinds
-    found = _shift_page(folders, id_sets, ood_sets) if kind == "shifts" else PAGES[kind](folders)
-    return with_studies(found, folders, beside)
+    pair = None if compare is None else _pair(folders, compare, shots)
+    found = _shift_page(folders, id_sets, ood_sets) if kinds[0] == "shifts" else PAGES[kinds[0]](folders)
+    return with_studies(with_resolution(found, folders, kinds[0], pair), folders, beside)
+
+
+def with_resolution(
+    found: Reported, folders: Sequence[Path], kind: Kind, pair: "PairComparison | None" = None
+) -> Reported:
+    """A page with the section about what its differences mean, after its first one, or first if a pair is asked for."""
+    from unseen.analyses.core.comparables import comparables
+    from unseen.analyses.paired import compare_with_baseline
+    from unseen.report.core.resolution import Resolution, resolution_section
+    from unseen.runs.data import RunData
+
+    data = found.source if isinstance(found.source, RunData) else _merged(folders, kind)
+    every = comparables(data) if found.every is None else found.every
+    names = None if pair is None else (pair.first, pair.second)
+    pairs = [*filter(None, [pair]), *compare_with_baseline(every, data, names)]
+    section = resolution_section(Resolution(data, every, pairs))
+    if section is None:
+        return replace(found, every=every, pair=pair)
+    sections = [*found.page.sections]
+    sections.insert(1 if pair is None and sections else 0, section)
+    return replace(found, page=replace(found.page, sections=sections), every=every, pair=pair)
 
 
 def with_studies(found: Reported, folders: Sequence[Path], beside: Path | None = None) -> Reported:
@@ -180,12 +201,10 @@ def write_run_pages(folder: Path) -> dict[Path, Reported]:
 
     data = read_run(folder)
     kinds = [kind for kind, axes in KINDS.items() if data.on_axes(*axes).scores and {*axes} & {*data.axes}]
-    pages = {
-        folder / (REPORT if place == 0 else f"report-{kind}.html"): with_studies(
-            PAGES[kind]([folder]), [folder], folder
-        )
-        for place, kind in enumerate(kinds)
-    }
+    pages = dict[Path, Reported]()
+    for place, kind in enumerate(kinds):
+        shown = with_resolution(PAGES[kind]([folder]), [folder], kind)
+        pages[folder / (REPORT if place == 0 else f"report-{kind}.html")] = with_studies(shown, [folder], folder)
     for path, found in pages.items():
         others = [other.name for other in pages if other != path]
         more = [f"Other pages of this run: {joined(others)}."] if others else []
@@ -193,15 +212,13 @@ def write_run_pages(folder: Path) -> dict[Path, Reported]:
     return pages
 
 
-def _concept_page(folders: Sequence[Path], pair: "PairComparison | None" = None, kind: Kind = "concepts") -> Reported:
-    """The page of accuracies by domain, the only one that shows two backbones compared with each other."""
-    from unseen.analyses.paired import compare_with_baseline
+def _concept_page(folders: Sequence[Path]) -> Reported:
+    from unseen.analyses.core.comparables import comparables
     from unseen.report.concepts.page import concept_page
-    from unseen.runs.merge import merge_runs
 
-    data = merge_runs(_named_runs(folders, kind))
-    pairs = [*filter(None, [pair]), *compare_with_baseline(folders, data, pair)]
-    return Reported(concept_page(data, pairs), data, pair)
+    data = _merged(folders, "concepts")
+    every = comparables(data)
+    return Reported(concept_page(data, every), data, every)
 
 
 def _task_page(folders: Sequence[Path]) -> Reported:
@@ -226,6 +243,13 @@ PAGES: "Mapping[Kind, Callable[[Sequence[Path]], Reported]]" = {
 }  # fmt: skip
 
 
+def _merged(folders: Sequence[Path], kind: Kind) -> "RunData":
+    """The runs as one, with only the data sets that this kind of page shows."""
+    from unseen.runs.merge import merge_runs
+
+    return merge_runs(_named_runs(folders, kind))
+
+
 def _named_runs(folders: Sequence[Path], kind: Kind) -> "list[tuple[str, RunData]]":
     """The runs by name, with only the data sets that this kind of page shows."""
     from unseen.runs.record import read_runs
@@ -243,6 +267,6 @@ def _two_names(compare: object) -> tuple[str, str]:
 
 
 def _pair(folders: Sequence[Path], names: tuple[str, str], shots: int | None) -> "PairComparison":
-    from unseen.analyses.paired import PairComparison, compare_backbones
+    from unseen.analyses.paired import compare_backbones
 
-    return PairComparison(*names, shots, tuple(compare_backbones(folders, *names, shots=shots)))
+    return compare_backbones(folders, *names, shots=shots)

@@ -149,7 +149,7 @@ def wide(summary: pd.DataFrame, metric: str = "top1", *, share: bool = True) -> 
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table in the format of the file's suffix: .csv, .parquet, .md or .tex."""
+    """Write a table in the format of the file's suffix: .csv, .json, .parquet, .md or .tex."""
     if path.suffix not in WRITERS:
         raise UserError(f"{path}: tables are written as {', '.join(WRITERS)}; choose one of these suffixes")
     with atomic_write(path) as file:
@@ -177,13 +177,17 @@ def _markdown(table: pd.DataFrame) -> bytes:
     return (line(table.columns) + line("---" for _ in table.columns) + rows).encode()
 
 
+def _json(table: pd.DataFrame) -> bytes:
+    return f"{table.to_json(orient='records', indent=1)}\n".encode()
+
+
 def _latex(table: pd.DataFrame) -> bytes:
     columns = "".join("r" if pd.api.types.is_numeric_dtype(table[name]) else "l" for name in table.columns)
     rows = ([escaped(_text(cell)) for cell in row] for row in table.itertuples(index=False, name=None))
     return tabular(columns, [escaped(str(name)) for name in table.columns], rows).encode()
 
 
-WRITERS = {".csv": _csv, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
+WRITERS = {".csv": _csv, ".json": _json, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
 """Functions that write a table, by the suffix of the file."""
 
 

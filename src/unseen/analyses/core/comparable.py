@@ -204,7 +204,7 @@ def unit_values(unit: Unit, metric: str) -> Callable[[KeptUnits], Floats]:
         assert of_each is not None
         if unit == "concepts":
             assert units.images is not None
-            return concept_accuracies(of_each[None], units.images.labels)[0][0]
+            return np.asarray(concept_accuracies(of_each[None], units.images.labels)[0][0])
         return np.asarray(of_each, dtype=np.float64)
 
     return values

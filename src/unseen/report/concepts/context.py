@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from unseen.analyses.paired import MOST_PAIRS, PairComparison, PairTest, pair_tests
 from unseen.errors import UserError, did_you_mean
 from unseen.report.concepts.level_ways import main_part
 from unseen.report.concepts.rows import Row, make_rows, seen_domain
 from unseen.runs.concept_resamples import Cell, Resampled, difference_intervals, drop_intervals, resample
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.score import shots_name
 from unseen.runs.tables import score_table, summarise, with_concept_intervals
 
 if TYPE_CHECKING:
@@ -30,12 +28,10 @@ class ConceptContext:
 
     Attributes:
         data: with a domain and a backbone for every score.
-        pairs: backbones that were compared with each other, image by image.
         rows_of_all: the rows of all backbones, among which ranks are, where the data are of some of them.
     """
 
     data: RunData
-    pairs: Sequence[PairComparison] = field(default=())
     rows_of_all: Sequence[Row] = field(default=())
 
     @cached_property
@@ -84,27 +80,6 @@ class ConceptContext:
         base = self.main.baseline
         pairs = combinations(names, 2) if len(names) <= MOST_BASELINES else ((n, base) for n in names if n != base)
         return difference_intervals(self._resampled, pairs)
-
-    def pair_test(self, first: str, second: str, domain: str, shots: str) -> PairTest | None:
-        """The test of two backbones on the same images; None if there is none.
-
-        It is that of the paired comparison on the page, or the same test from numbers of correct images per concept,
-        unless there are too many backbones.
-        """
-        names = frozenset((first, second))
-        if (names, shots) not in self._tests:
-            few = len(self.main.backbones) <= MOST_PAIRS + 1
-            found = pair_tests(self.main.concept_hits, first, second, shots) if few else []
-            self._tests[names, shots] = {each.domain: each for each in found}
-        return self._tests[names, shots].get(domain)
-
-    @cached_property
-    def _tests(self) -> dict[tuple[frozenset[str], str], Mapping[str, PairTest]]:
-        """(both backbones, shots) → domain → test; those of the paired comparison, and others once they are made."""
-        return {
-            (frozenset((pair.first, pair.second)), shots_name(pair.shots)): {each.domain: each for each in pair.domains}
-            for pair in self.pairs
-        }
 
     @cached_property
     def _resampled(self) -> dict[Cell, Resampled]:

@@ -1,11 +1,12 @@
 """The findings of a run in sentences, at the top of its page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from markupsafe import Markup
 
-from unseen.analyses.paired import PairTest
+from unseen.analyses.core.comparable import Comparable
+from unseen.analyses.core.comparables import Comparables
 from unseen.metrics.resampling import Interval
 from unseen.report.concepts.rows import Row, main_row, metric_title
 from unseen.runs.data import Domain, RunData
@@ -13,22 +14,18 @@ from unseen.runs.tables import LOGISTIC
 from unseen.text.words import signed
 
 OverConcepts = Mapping[tuple[str, str, str], Interval]
-Test = Callable[[str, str, str, str], PairTest | None]
-
-
-def not_tested(first: str, second: str, domain: str, shots: str) -> None:
-    """The test of backbones that were not compared on the same images."""
+NOTHING = Comparables(())
 
 
 def findings(
-    data: RunData, rows: Sequence[Row], drops: OverConcepts | None = None, test: Test = not_tested
+    data: RunData, rows: Sequence[Row], drops: OverConcepts | None = None, every: Comparables = NOTHING
 ) -> list[Markup]:
     """Sentences on what the page shows first: how far accuracy falls from the seen concepts to the last level, which
     backbone is best on either, and whether a level is harder than its place suggests.
 
     Args:
         drops: accuracy on a level minus that on the seen concepts, by backbone, level and shots.
-        test: the paired comparison of two backbones on a domain with some shots, which decides who is called best.
+        every: what can be compared on the same images, which decides who is called best.
     """
     main = main_row(rows)
     cells = {
@@ -36,7 +33,6 @@ def findings(
         if (r.setting, r.shots, r.metric) == (main.setting, main.shots, main.metric)
     }  # fmt: skip
     scored = main.metric == "top1" and main.setting.endswith(f", {LOGISTIC} probe")
-    tested = test if scored else not_tested
     domains = [domain for domain in data.domains if any((b.name, domain.name) in cells for b in data.backbones)]
     seen = next((domain for domain in domains if domain.seen), None)
     start = seen or domains[0]
@@ -44,7 +40,12 @@ def findings(
     end = next((domain for domain in reversed(domains) if domain != start), None) if seen else None
     shots = "all samples" if main.shots == "all" else f"{main.shots} shot{'s' if main.shots != '1' else ''}"
     where = f" ({main.setting})" if len({row.setting for row in rows}) > 1 else ""
-    best = _best(cells, tested, start, f" {metric_title(main.metric)}")
+
+    def ranked_on(domain: Domain) -> Comparable | None:
+        number = None if main.shots == "all" else int(main.shots)
+        return every.of(domain.name, main.probe, number) if main.metric == "top1" else None
+
+    best = _best(cells, ranked_on(start), start, f" {metric_title(main.metric)}")
     opening = Markup("With {}{}, {}.").format(shots, where, best)
     if end is None:
         return [opening]
@@ -69,7 +70,7 @@ def findings(
         sentences.append(Markup("From {} to {}, {}{}{}.").format(*names, changes, among, beware))
     sentences.append(opening)
     if len(data.backbones) > 1:
-        sentences.append(_best(cells, tested, end) + ".")
+        sentences.append(_best(cells, ranked_on(end), end) + ".")
     levels = [domain for domain in domains if not domain.seen]
     return [*sentences, *_dip(data, cells, levels)]
 
@@ -109,21 +110,22 @@ def _code(name: str) -> Markup:
     return Markup("<code>{}</code>").format(name)
 
 
-def _best(cells: Mapping[tuple[str, str], Row], test: Test, domain: Domain, unit: str = "") -> Markup:
-    """Who is best on a domain if the paired comparison says so, else the first by its mean and who is too close.
+def _best(cells: Mapping[tuple[str, str], Row], compared: Comparable | None, domain: Domain, unit: str = "") -> Markup:
+    """Who is best on a domain if the comparisons resolve it, else the first by its mean and who is too close.
 
     One seed shows nothing of what other seeds would change, so that a lead is of these fits only.
     """
-    ranked = sorted((row for row in cells.values() if row.domain == domain.name), key=lambda row: -row.mean)
-    best, *others = ranked
-    value = f"{100 * best.mean:.1f}%{unit}"
-    tests = {row.backbone: test(best.backbone, row.backbone, domain.name, best.shots) for row in others}
-    if others and all(found and found.clear for found in tests.values()):
-        one = any(found and found.seeds == 1 for found in tests.values())
+    best, *others = sorted((row for row in cells.values() if row.domain == domain.name), key=lambda row: -row.mean)
+    value, names = f"{100 * best.mean:.1f}%{unit}", [row.backbone for row in others]
+    standings = compared.standings if compared is not None and best.backbone in compared.kept else None
+    tested = set(standings.names) if standings else set[str]()
+    if others and standings and standings.winner == best.backbone and tested >= {*names}:
+        one = compared is not None and all(len(seeds) == 1 for seeds in compared.kept.values())
         fits = " with the one seed of this run" if one else ""
         return Markup("{} is best on {} ({}){}").format(_code(best.backbone), domain.title, value, fits)
-    close = [_code(name) for name, found in tests.items() if found and not found.clear]
-    unknown = [_code(name) for name, found in tests.items() if not found]
+    first = set(standings.groups[0]) if standings else set[str]()
+    close = [_code(name) for name in names if name in first]
+    unknown = [_code(name) for name in names if name not in tested]
     ahead = Markup(", not clearly ahead of {}").format(_few(close)) if close else Markup("")
     without = Markup("; its lead over {} was not tested").format(_few(unknown)) if unknown else ""
     return Markup("{} reaches {} on {}{}{}").format(_code(best.backbone), value, domain.title, ahead, without)

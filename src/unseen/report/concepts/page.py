@@ -1,13 +1,12 @@
 """The page of a run of the concept study, or of several that were merged."""
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from unseen.analyses.paired import PairComparison
+from unseen.analyses.core.comparables import Comparables
 from unseen.report.concepts.context import ConceptContext, complete
 from unseen.report.concepts.findings import findings
 from unseen.report.concepts.rows import METRICS, Row, main_row, seen_domain, shots_order, unique
@@ -22,16 +21,21 @@ from unseen.text.words import counted
 MOST_ROWS = 4000
 """Rows of the table of all scores, about 1 KB each with their figures."""
 FEWEST_BACKBONES = 100
+NOTHING = Comparables(())
 
 
-def write_report(data: RunData, path: Path, pairs: Sequence[PairComparison] = ()) -> None:
+def write_report(data: RunData, path: Path) -> None:
     """Write the page of a run."""
-    write_page(concept_page(data, pairs), path)
+    write_page(concept_page(data), path)
 
 
-def concept_page(data: RunData, pairs: Sequence[PairComparison] = ()) -> Page:
-    """The page; `pairs` are backbones that were compared with each other, image by image."""
-    context, left_out = shown_part(ConceptContext(complete(data), pairs))
+def concept_page(data: RunData, every: Comparables = NOTHING) -> Page:
+    """The page.
+
+    Args:
+        every: what can be compared in the run, which decides who is called best.
+    """
+    context, left_out = shown_part(ConceptContext(complete(data)))
     data = context.data
     settings = unique(row.setting for row in context.rows)
     shots = sorted({row.shots for row in context.rows}, key=shots_order)
@@ -45,7 +49,7 @@ def concept_page(data: RunData, pairs: Sequence[PairComparison] = ()) -> Page:
             f"shots {', '.join(shots)}", counted(len({score.seed for score in data.scores}), "seed"),
         ],
         notices=[*left_out, *filter(None, [data.notice]), *comparison_notices(data), *filter(None, [flaws])],
-        findings=findings(context.main, context.plotted, context.drops, context.pair_test) if context.plotted else [],
+        findings=findings(context.main, context.plotted, context.drops, every) if context.plotted else [],
         terms=concept_terms(context) if context.plotted else [],
         backbones=[Backbone(b.name, b.category, b.description) for b in data.backbones],
         beside_published=bool(data.published),
@@ -110,4 +114,4 @@ def shown_part(context: ConceptContext) -> tuple[ConceptContext, list[str]]:
         f"This page shows {len(part.backbones):,} of {many:,} backbones: the baseline and those with the highest mean "
         "accuracy. Ranks in the table of all scores are among all backbones; unseen report --table writes every score."
     )
-    return ConceptContext(part, context.pairs, context.rows), [sentence]
+    return ConceptContext(part, context.rows), [sentence]

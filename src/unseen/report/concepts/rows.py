@@ -41,6 +41,7 @@ class Row:
     values: Mapping[int, float]
     facts: Metric | None = None
     samples: SamplesPerClass | None = None
+    probe: str = ""
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -95,7 +96,7 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
                 concept_low=_known(r.get("concept_low")), concept_high=_known(r.get("concept_high")),
                 gap=_known(r["gap"]), rank=int(r["rank"]), seeds=int(r["seeds"]),
                 values=dict(sorted(values[tuple(r[name] for name in GROUP)].items())),
-                facts=known.get(r["metric"]), samples=_samples(r),
+                facts=known.get(r["metric"]), samples=_samples(r), probe=r["probe"],
             )
         )  # fmt: skip
     backbones = {backbone.name: place for place, backbone in enumerate(data.backbones)}
