@@ -1,7 +1,6 @@
 """Paired comparisons of two backbones, from the results of real runs."""
 
 import hashlib
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -13,22 +12,25 @@ import pandas as pd
 import pytest
 from axis_folders import write_task_run
 from run_folders import probe_files
+from scipy.stats import binomtest
+from sklearn.neighbors import KNeighborsClassifier
 
-from equal_backbones import share_called_clear
-from unseen.analyses.paired import PairComparison, compare_backbones, compare_runs, comparison_table
+import unseen
+from unseen.analyses.paired import compare_backbones, compare_runs, comparison_table
 from unseen.api.run import Run
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.readers import read_features
+from unseen.metrics.paired.crossed import PLUS_MINUS, crossed
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.job import Job
 from unseen.probes.protocol import COG_V2
 from unseen.probes.units import ScoredImages
-from unseen.report.concepts.sections.comparison import CALLED_CLEAR, seeds_caution
 from unseen.report.core.tables import latex_table
 from unseen.report.of_runs import report_on
 from unseen.runs.executors.here import run_here
 from unseen.runs.kept_labels import keep_labels, labels_place, read_labels
+from unseen.runs.kept_units import kept_units
 from unseen.runs.record import read_results, read_run, write_run
 from unseen.runs.results import RESULTS, Result
 from unseen.runs.setup import Extraction, ImagesUsed, LevelsUsed, SplitsUsed
@@ -60,53 +62,84 @@ def accuracy(run: Path) -> float:
 
 
 def test_the_difference_is_that_of_the_scores(runs: dict[str, Path]) -> None:
-    (found,) = compare_backbones([runs["clear"], runs["blurred"]], "clear", "blurred")
-    assert found.seeds == 2
-    assert found.difference.concepts == CLASSES
-    assert found.difference.accuracy.value == pytest.approx(accuracy(runs["clear"]) - accuracy(runs["blurred"]))
-    assert found.difference.accuracy.low > 0
-    # Six concepts that all favour one side: of 2⁶ patterns of signs, two are as extreme, or more as seeds vary.
-    assert 2 / 2**CLASSES <= found.p_holm < 0.15
-    table = comparison_table([found])
-    assert table.loc[0, "difference"] == found.difference.accuracy.value
-    assert bool(table.loc[0, "few_seeds"])
+    """The classes of one's own features are no sample, so that the units are images."""
+    pair = compare_backbones([runs["clear"], runs["blurred"]], "clear", "blurred")
+    [item] = pair.comparisons
+    assert (item.seeds, item.unit, item.difference.units) == (2, "images", CLASSES * EACH)
+    assert item.difference.value == pytest.approx(accuracy(runs["clear"]) - accuracy(runs["blurred"]))
+    right = {name: _hits(runs[name]) for name in ("clear", "blurred")}
+    expected = crossed(right["clear"] - right["blurred"], pseudo_units=PLUS_MINUS)
+    assert item.difference == expected
+    assert item.p_holm == expected.p_value  # one comparison needs no correction
+    assert item.images is None  # of several seeds
+    table = comparison_table(pair)
+    assert (table.loc[0, "low"], table.loc[0, "high"]) == (expected.interval().low, expected.interval().high)
+    assert table.loc[0, "detectable"] == pytest.approx(expected.detectable())
+
+
+def _hits(run: Path) -> Any:
+    kept = [kept_units(run / RESULTS, result) for result in read_results(run)]
+    return np.array([units.arrays["correct"] for [units] in kept]).astype(float)
+
+
+def test_one_fit_each_has_the_exact_test(runs: dict[str, Path], tmp_path: Path) -> None:
+    one = []
+    for name in ("clear", "blurred"):
+        one.append(Path(shutil.copytree(runs[name], tmp_path / name)))
+        write_run(one[-1], read_run(one[-1]), [read_results(one[-1])[0].key])
+    [item] = compare_backbones(one, "clear", "blurred").comparisons
+    first, second = (_hits(run)[0].astype(bool) for run in one)
+    wins, losses = int((first & ~second).sum()), int((second & ~first).sum())
+    assert item.images is not None
+    assert (item.images.only_first, item.images.only_second) == (wins, losses)
+    assert item.images.p_value == pytest.approx(binomtest(wins, wins + losses).pvalue)
+    assert item.difference.these_fits_only
 
 
 def test_a_backbone_is_not_better_than_itself(runs: dict[str, Path]) -> None:
-    (found,) = compare_backbones([runs["clear"]], "clear", "clear")
-    assert found.difference.accuracy.value == 0
-    assert found.p_holm == 1
+    [item] = compare_backbones([runs["clear"]], "clear", "clear").comparisons
+    assert (item.difference.value, item.p_holm) == (0, 1)
 
 
 @pytest.mark.parametrize("names", [("clear", "blurred"), ("blurred", "clear")])
 def test_a_pair_that_was_asked_for_is_on_the_page_once(runs: dict[str, Path], names: tuple[str, str]) -> None:
     page = report_on([runs["clear"], runs["blurred"]], compare=names).page  # the baseline is clear
+    assert page.sections[0].name == "comparison"
     [table] = [table for section in page.sections for table in section.tables if table.name == "comparison"]
     assert [row.cells[0].values for row in table.rows] == [names]
     assert "textbf" not in latex_table(table)
-    [section] = [section for section in page.sections if section.name == "comparison"]
-    assert "With 2 seeds" in section.sentences[-1]
 
 
-@pytest.mark.parametrize(("seeds", "said"), [(1, True), (3, True), (9, True), (10, False)])
-def test_fewer_than_ten_seeds_are_said_to_be_few(runs: dict[str, Path], seeds: int, said: bool) -> None:
-    (found,) = compare_backbones([runs["clear"], runs["blurred"]], "clear", "blurred")
-    pair = PairComparison("clear", "blurred", None, (replace(found, seeds=seeds),))
-    assert [f"With {seeds} seed" in sentence for sentence in seeds_caution([pair])] == [True] * said
-
-
-@pytest.mark.long_suite
-def test_the_shares_of_the_caution_are_those_of_the_simulation() -> None:
-    readme = (Path(__file__).parents[2] / "benchmarks/README.md").read_text().partition("## Equal backbones")[2]
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in readme.splitlines() if line.startswith("| ")]
-    header = [int(word.split()[0]) for word in rows[0][1:]]
-    table = {(int(row[0]), seeds): cell for row in rows[2:] for seeds, cell in zip(header, row[1:], strict=True)}
-    assert {seeds: (table[45, seeds], table[1000, seeds]) for seeds in CALLED_CLEAR} == CALLED_CLEAR
-    # Of 200 simulated comparisons, a share has a standard error of at most 3.4%.
-    for concepts, seeds, of_both, repeats in ((45, 1, 0.0, 200), (45, 3, 0.1, 200), (1000, 3, 0.0, 50)):
-        low, high = (int(number) / 100 for number in re.findall(r"\d+", table[concepts, seeds]))
-        error = 3 * (high * (1 - high) / repeats) ** 0.5
-        assert low - error < share_called_clear(seeds, concepts, of_both, repeats) < high + error
+def test_every_probe_that_both_have_is_compared_and_their_mean_over_data_sets(tmp_path: Path) -> None:
+    """Independent recomputation from the features: k nearest neighbours on two data sets."""
+    rng, noise = np.random.default_rng(1), {"sharp": 0.5, "dull": 3.0}
+    folders = {name: tmp_path / f"features-{name}" for name in noise}
+    truth = {}
+    for dataset in ("one", "two"):
+        y = {"train": np.arange(60) % 3, "test": np.arange(45) % 3}
+        for name, scale in noise.items():
+            (folders[name] / dataset).mkdir(parents=True)
+            X = {split: 2 * np.eye(6)[of] + scale * rng.standard_normal((len(of), 6)) for split, of in y.items()}
+            for split, of in y.items():
+                np.savez(folders[name] / dataset / f"{split}.npz", X=X[split].astype(np.float32), y=of)
+            near = KNeighborsClassifier(1, metric="cosine").fit(X["train"], y["train"])
+            truth[name, dataset] = near.predict(X["test"]) == y["test"]
+    study = unseen.study("ericsson-2021", datasets=["one", "two"], probes=["knn", "ridge"], knn={"k": 1})
+    runs = [unseen.run(study, name, features=folders[name], out=tmp_path / name, progress=False) for name in noise]
+    table = runs[0].compare("sharp", "dull", other=runs[1]).set_index(["probe", "domain"])
+    differences = {}
+    for dataset in ("one", "two"):
+        row = table.loc["knn-1", dataset]
+        differences[dataset] = truth["sharp", dataset].mean() - truth["dull", dataset].mean()
+        assert row["difference"] == pytest.approx(differences[dataset])
+        wins = int((truth["sharp", dataset] & ~truth["dull", dataset]).sum())
+        assert row["only_first"] == wins
+    assert {*table.index.get_level_values("probe")} == {"knn-1", "ridge"}
+    means = table.loc[("knn-1", "mean of 2")].set_index("unit")["difference"]
+    assert (
+        means["data sets as fixed"] == means["data sets as random"] == pytest.approx(np.mean([*differences.values()]))
+    )
+    assert {*runs[0].compare("sharp", "dull", other=runs[1], probe="ridge")["probe"]} == {"ridge"}
 
 
 def test_backbones_of_two_runs_are_compared_also_by_the_same_name(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -118,7 +151,7 @@ def test_backbones_of_two_runs_are_compared_also_by_the_same_name(runs: dict[str
     probe_files(files[0], files[1], tmp_path / "renamed", backbone="clear", domain="blobs", seeds=2)
     same = compare_runs((runs["clear"], "clear"), (tmp_path / "renamed", "clear"))
     pd.testing.assert_frame_equal(comparison_table(same), expected)
-    with pytest.raises(UserError, match="no results of the logistic probe of 'blurred'"):
+    with pytest.raises(UserError, match="no results of 'blurred'"):
         Run(runs["blurred"]).compare("blurred", "blurred", other=runs["clear"])
     with pytest.raises(UserError, match="image 0 is of the class"):
         Run(runs["clear"]).compare("clear", "shuffled", other=runs["shuffled"])
@@ -181,6 +214,7 @@ def test_protocols_are_not_mixed(runs: dict[str, Path], tmp_path: Path) -> None:
     settings = Logistic(COG_V2, "float32").described
     jobs = {job_like(result, settings=settings): result.values for result in read_results(runs["blurred"])}
     write_run(other, read_run(runs["blurred"]), [job.key for job in jobs])
+    shutil.copytree(runs["blurred"] / "tests", other / "tests")
     assert len(list(run_here(list(jobs), other / RESULTS, lambda job: dict(jobs[job])))) == 2
     with pytest.raises(UserError, match=r"different protocols \(cog-v2, cog-v2-short\); compare runs of the same"):
         compare_backbones([runs["clear"], other], "clear", "blurred")
@@ -229,23 +263,23 @@ def test_runs_that_say_they_had_other_images_are_refused(
     alike = with_jobs(runs["blurred"], tmp_path / "three", so, dataset=domain)
     other = with_jobs(runs["blurred"], tmp_path / "four", otherwise, dataset=domain)
     for second in (silent, alike):
-        assert compare_backbones([first, second], "clear", "blurred")[0].domain == domain
+        assert compare_backbones([first, second], "clear", "blurred").comparisons[0].place.dataset == domain
     if refused:
         with pytest.raises(UserError, match=rf"{domain}: .*one and .*four differ in the {refused} \(.*, not .*\)"):
             compare_backbones([first, other], "clear", "blurred")
     else:
-        assert compare_backbones([first, other], "clear", "blurred")[0].domain == domain
+        assert compare_backbones([first, other], "clear", "blurred").comparisons[0].place.dataset == domain
 
 
 def test_a_backbone_that_two_runs_have_otherwise_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
     copy = Path(shutil.copytree(runs["clear"], tmp_path / "copy"))
     both = [runs["clear"], runs["blurred"]]
-    assert len(compare_backbones([*both, copy], "clear", "blurred")) == 1  # the same jobs
+    assert len(compare_backbones([*both, copy], "clear", "blurred").comparisons) == 1  # the same jobs
     other = with_jobs(runs["shuffled"], tmp_path / "other", backbone="clear")
     with pytest.raises(UserError, match=r"run-clear and .*other both have clear on blobs with seed 0, from other"):
         compare_backbones([*both, other], "clear", "blurred")
     unrelated = with_jobs(runs["shuffled"], tmp_path / "unrelated", reads={"train": "t", "test": "u"})
-    assert len(compare_backbones([*both, runs["shuffled"], unrelated], "clear", "blurred")) == 1
+    assert len(compare_backbones([*both, runs["shuffled"], unrelated], "clear", "blurred").comparisons) == 1
 
 
 def test_seeds_of_a_backbone_are_not_put_together_from_other_weights(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -276,7 +310,7 @@ def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path
     assert rows[["first", "second", "domain"]].to_numpy().tolist()[0] == ["clear", "blurred", "blobs"]
     assert rows["difference"][0] == pytest.approx(pd.read_csv(table)["difference"][0])
     assert "clear minus blurred" in answer.out
-    assert f"over {CLASSES} concepts and 2 seeds" in answer.out
+    assert f"{CLASSES * EACH} images, 2 seeds" in answer.out
     assert pd.read_csv(table)["domain"].tolist() == ["blobs"]
 
 
@@ -285,7 +319,7 @@ def test_the_command(runs: dict[str, Path], unseen: Callable[..., Any], tmp_path
     [
         (["clear", "blurred", "--shots", "8,all"], "--shots takes one number or all with --compare, not 8,all"),
         (["clear", "blured"], "did you mean blurred?"),
-        (["clear", "blurred", "--shots", "8"], "no results of the logistic probe of 'clear' with 8 shots"),
+        (["clear", "blurred", "--shots", "8"], "no results of 'clear' with 8 shots"),
     ],
 )
 def test_mistakes(runs: dict[str, Path], unseen: Callable[..., Any], arguments: list[str], sentence: str) -> None:
@@ -294,7 +328,8 @@ def test_mistakes(runs: dict[str, Path], unseen: Callable[..., Any], arguments: 
     assert sentence in answer.err
 
 
-def test_a_run_without_the_logistic_probe_is_refused(tmp_path: Path) -> None:
+def test_a_run_that_keeps_nothing_of_its_images_says_so(tmp_path: Path) -> None:
     folder = write_task_run(tmp_path / "tasks", ("a", "b"), lambda *_: 0.5)
-    with pytest.raises(UserError, match="no results of the logistic probe of 'a' with all shots, nor of any other"):
+    with pytest.raises(UserError, match="keeps no values of single images"):
         compare_backbones([folder], "a", "b")
+    assert report_on([folder]).page.sections  # its page has no comparison

@@ -99,7 +99,7 @@ def test_pages_and_tables_are_written(unseen: Unseen, tmp_path: Path) -> None:
         (["--shots", "al"], "did you mean all"),
         (["--category", "self-supervised"], "not 'self-supervised'; did you mean self-supervision?"),
         (["--by", "l6"], "--by must be one of l5, mean, effective, not 'l6'"),
-        (["--out", "board.docx"], "--out ends in .html for a page, or in .csv, .parquet, .md, .tex"),
+        (["--out", "board.docx"], "--out ends in .html for a page, or in .csv, .json, .parquet, .md, .tex"),
         (["--open"], "--open needs a page"),
         (["nowhere"], "nowhere: no run.json in it"),
     ],

@@ -15,7 +15,7 @@ from unseen.errors import UserError, did_you_mean
 from unseen.metrics.comparisons import McNemar, holm, standardised_mean
 from unseen.metrics.paired.crossed import Crossed
 from unseen.metrics.paired.estimate import Estimate
-from unseen.metrics.paired.suites import SuiteMeans, suite_means
+from unseen.metrics.paired.suites import SuiteMeans, combined, suite_means
 from unseen.runs.data import RunData
 from unseen.runs.record import read_run
 from unseen.runs.score import shots_name
@@ -74,6 +74,18 @@ class SuiteComparison:
 
 
 @dataclass(frozen=True)
+class Drop:
+    """How much less the first backbone loses than the second, from the seen concepts to the last level.
+
+    Of accuracies A, (A₁ − A₂ on the level) − (A₁ − A₂ on the seen concepts), which have other concepts.
+    """
+
+    seen: str
+    level: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True)
 class PairComparison:
     """The comparison of two backbones wherever both have results."""
 
@@ -81,6 +93,7 @@ class PairComparison:
     second: str
     comparisons: tuple[Comparison, ...]
     suites: tuple[SuiteComparison, ...] = ()
+    drop: Drop | None = None
 
 
 def compare_backbones(
@@ -255,7 +268,7 @@ def _pair(every: Sequence[Comparable], first: str, second: str) -> PairCompariso
         _comparison(each, estimate, float(p), first, second)
         for each, estimate, p in zip(both, estimates, corrected, strict=True)
     )
-    return PairComparison(first, second, comparisons, tuple(_suites(both, comparisons)))
+    return PairComparison(first, second, comparisons, tuple(_suites(both, comparisons)), _drop(both, comparisons))
 
 
 def _comparison(each: Comparable, estimate: Crossed, p_holm: float, first: str, second: str) -> Comparison:
@@ -279,6 +292,22 @@ def _suites(every: Sequence[Comparable], comparisons: Sequence[Comparison]) -> I
             datasets = tuple(item.place.dataset for item in of)
             means = suite_means([item.difference for item in of])
             yield SuiteComparison(suite, probe, shots, metric, datasets, means)
+
+
+def _drop(every: Sequence[Comparable], comparisons: Sequence[Comparison]) -> Drop | None:
+    """The drop by the first probe that was fitted on the seen concepts and on a level."""
+    start = next((item for each, item in zip(every, comparisons, strict=True) if each.seen), None)
+    if start is None:
+        return None
+    levels = [
+        item
+        for each, item in zip(every, comparisons, strict=True)
+        if each.suite and replace(item.place, dataset="") == replace(start.place, dataset="")
+    ]
+    if not levels:
+        return None
+    change = combined([levels[-1].difference, start.difference], [1, -1])
+    return Drop(start.place.dataset, levels[-1].place.dataset, change)
 
 
 def _refuse_two_results(folders: Sequence[Path], parts: Sequence[Comparables]) -> None:

@@ -32,11 +32,11 @@ def labels(
         Path | None,
         typer.Option(
             metavar="PAGE",
-            help=f"Page (.html) or table (.csv, .parquet, .md, .tex) to write. Default: {PAGE} in the run.",
+            help=f"Page (.html) or table (.csv, .json, .parquet, .md, .tex) to write. Default: {PAGE} in the run.",
         ),
     ] = None,
     table: Annotated[
-        Path | None, typer.Option(help="Also write all rows as a table: .csv, .parquet, .md or .tex.")
+        Path | None, typer.Option(help="Also write all rows as a table: .csv, .json, .parquet, .md or .tex.")
     ] = None,
 ) -> None:
     """List likely label errors of a run of cog-v2: images that the classifier of another domain is confident about.

@@ -45,7 +45,7 @@ def leaderboard(
         ),
     ] = "l5",
     out: Annotated[
-        Path | None, typer.Option(help="Also write a page (.html) or a table (.csv, .parquet, .md, .tex).")
+        Path | None, typer.Option(help="Also write a page (.html) or a table (.csv, .json, .parquet, .md, .tex).")
     ] = None,
     site: Annotated[
         Path | None,

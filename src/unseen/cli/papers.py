@@ -24,7 +24,7 @@ def tables(
     ] = None,
     where: Annotated[list[str] | None, typer.Option(help="Show only rows with this value, such as domain=l5.")] = None,
     table: Annotated[
-        Path | None, typer.Option(help="Write the table to this file: .csv, .parquet, .md or .tex.")
+        Path | None, typer.Option(help="Write the table to this file: .csv, .json, .parquet, .md or .tex.")
     ] = None,
     notes: Annotated[
         bool, typer.Option("--notes", help="Show remarks on errors and oddities in the tables instead.")

@@ -16,7 +16,7 @@ ACROSS, COMPARISON, SHIFTS = "Across axes", "Comparison of two backbones", "Runs
 def report(
     runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs; several runs share one page.")] = None,
     out: Annotated[Path, typer.Option(help="Page to write (.html).")] = Path(REPORT),
-    table: Annotated[Path | None, typer.Option(help="Also write a table: .csv, .parquet, .md or .tex.")] = None,
+    table: Annotated[Path | None, typer.Option(help="Also write a table: .csv, .json, .parquet, .md or .tex.")] = None,
     export: ExportOption = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     shifts: Annotated[

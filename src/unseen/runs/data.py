@@ -315,6 +315,6 @@ class RunData:
 
         Results on different concepts, such as those on random sets, have none.
         """
-        from unseen.runs.concept_resamples import resample
+        from unseen.runs.concept_estimates import over_concepts
 
-        return {cell: found.interval for cell, found in resample(self.concept_hits).items()}
+        return {cell: found.interval for cell, found in over_concepts(self.concept_hits).items()}

@@ -12,7 +12,7 @@ import pytest
 from test_page import BOLD, IMAGE, LINK, SCRIPT, hostile, run_data, scores, usual
 
 from unseen.report.concepts.page import write_report
-from unseen.runs.concept_resamples import drop_intervals, resample
+from unseen.runs.concept_estimates import drop_intervals, over_concepts
 from unseen.runs.data import ConceptHits, RunData
 
 Show = Callable[..., Any]
@@ -120,7 +120,7 @@ def test_error_bars_are_intervals_over_concepts_where_they_are_known(show: Show)
     ]
     page = show(replace(usual(), concept_hits=hits))
     cell = ("alpha", "d1", "all")
-    drop, accuracy = drop_intervals(resample(hits), hits, "d0")[cell], resample(hits)[cell].interval
+    drop, accuracy = drop_intervals(over_concepts(hits), "d0")[cell], over_concepts(hits)[cell].interval
     assert bars(page, "alpha") == pytest.approx([0, 100 * drop.high + 5, 0], abs=1e-3)  # L2 falls by 10 for all seeds
     page.get_by_text("Absolute", exact=True).click()
     assert bars(page, "alpha")[1:] == pytest.approx([100 * accuracy.high - 75, 1], abs=1e-3)

@@ -139,7 +139,7 @@ def test_bars_among_the_published_models_are_over_concepts() -> None:
     assert (relative.low[-1], relative.high[-1]) == pytest.approx((-52.0, 48.0))
     # Other domains have seeds alone, a hundredth apart.
     assert absolute.high[0] == pytest.approx(75.8 + 100 * 0.01 / np.sqrt(2))
-    assert "95% bootstrap intervals over concepts and seeds" in levels.note
+    assert "95% intervals over concepts and seeds" in levels.note
     plain = run(like("ResNet50"), published="cog-v2")
     assert "Error bars are the standard deviation over seeds." in published_sections(plain)[0].note
 

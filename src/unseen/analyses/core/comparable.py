@@ -57,6 +57,7 @@ class Comparable:
         unit: what another study would draw anew.
         kept: backbone → seed → what the fit keeps.
         suite: what a mean over several data sets is of, such as levels; empty if it has no part in one.
+        seen: whether its concepts are those that backbones were trained on.
     """
 
     place: Place
@@ -64,6 +65,7 @@ class Comparable:
     unit: Unit
     kept: Mapping[str, Mapping[int, KeptUnits]]
     suite: str = ""
+    seen: bool = False
 
     @property
     def backbones(self) -> list[str]:
@@ -157,15 +159,15 @@ class Comparable:
         scores = np.array([self.score[name] for name in self.backbones])
         return standings(self.backbones, scores, *self.matrices, higher_is_better=self.metric.higher_is_better)
 
-    @cached_property
-    def detectable(self) -> float | None:
-        """The median over pairs of the smallest difference that is resolved with 80% power; None for one backbone."""
-        found = [
-            self.difference(first, second).detectable()
-            for first, second in combinations(self.backbones[:MOST_PAIRED], 2)
-            if self.seeds_of(first, second)
-        ]
-        return float(np.median(found)) if found else None
+    def detectable(self, name: str) -> float | None:
+        """The smallest difference between a backbone and the best one that is resolved with 80% power.
+
+        For the best, it is that from the second best; None for a single one, or without a common seed.
+        """
+        others = [other for other in self.standings.names if other != name]
+        if not others or not self.seeds_of(others[0], name):
+            return None
+        return self.difference(others[0], name).detectable()
 
     @property
     def _first(self) -> KeptUnits:
@@ -175,10 +177,6 @@ class Comparable:
     def _rows(self) -> Mapping[str, Mapping[int, Floats]]:
         of = unit_values(self.unit, self.metric.name)
         return {name: {seed: of(units) for seed, units in seeds.items()} for name, seeds in self.kept.items()}
-
-
-MOST_PAIRED = 12
-"""Backbones whose pairs decide the smallest difference that could be seen."""
 
 
 def unit_of(units: KeptUnits, *, concepts: bool) -> Unit:

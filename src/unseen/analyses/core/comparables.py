@@ -95,7 +95,8 @@ def comparables(
             metric = data.metrics[next(iter(first.scores))]
             domain = domains.get(place.dataset)
             unit = unit_of(first, concepts=domain is not None and domain.axis == "concepts")
-            every.append(Comparable(place, metric, unit, by_backbone, _suite(domain)))
+            seen = domain is not None and domain.seen
+            every.append(Comparable(place, metric, unit, by_backbone, _suite(domain), seen))
     order = {domain.name: number for number, domain in enumerate(data.domains)}
     return Comparables(
         tuple(sorted(every, key=lambda each: order.get(each.place.dataset, len(order)))), tuple(left_out)
@@ -106,7 +107,9 @@ def _suite(domain: Domain | None) -> str:
     """The suite that a data set belongs to: unseen levels, tasks, or shifted test sets."""
     if domain is None or domain.seen or (domain.axis == "shifts" and not domain.shifted):
         return ""
-    return {"concepts": "levels", "tasks": "data sets", "shifts": "shifted test sets", "probe": ""}[domain.axis]
+    return {"concepts": "levels", "tasks": "data sets", "shifts": "shifted test sets", "probe": "data sets"}[
+        domain.axis
+    ]
 
 
 def joined(parts: Sequence[Comparables]) -> Comparables:

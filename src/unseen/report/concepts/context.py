@@ -11,7 +11,7 @@ import pandas as pd
 from unseen.errors import UserError, did_you_mean
 from unseen.report.concepts.level_ways import main_part
 from unseen.report.concepts.rows import Row, make_rows, seen_domain
-from unseen.runs.concept_resamples import Cell, Resampled, difference_intervals, drop_intervals, resample
+from unseen.runs.concept_estimates import Cell, OverConcepts, difference_intervals, drop_intervals, over_concepts
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.tables import score_table, summarise, with_concept_intervals
 
@@ -71,7 +71,7 @@ class ConceptContext:
     def drops(self) -> "Mapping[Cell, Interval]":
         """Accuracy on a level minus that on the seen concepts, with intervals over concepts."""
         seen = seen_domain(self.main)
-        return drop_intervals(self._resampled, self.main.concept_hits, seen) if seen else {}
+        return drop_intervals(self._over_concepts, seen) if seen else {}
 
     @cached_property
     def differences(self) -> "Mapping[tuple[str, str, str, str], Interval]":
@@ -79,11 +79,11 @@ class ConceptContext:
         names = [backbone.name for backbone in self.main.backbones]
         base = self.main.baseline
         pairs = combinations(names, 2) if len(names) <= MOST_BASELINES else ((n, base) for n in names if n != base)
-        return difference_intervals(self._resampled, pairs)
+        return difference_intervals(self._over_concepts, pairs)
 
     @cached_property
-    def _resampled(self) -> dict[Cell, Resampled]:
-        return resample(self.main.concept_hits)
+    def _over_concepts(self) -> dict[Cell, OverConcepts]:
+        return over_concepts(self.main.concept_hits)
 
 
 def complete(data: RunData) -> RunData:

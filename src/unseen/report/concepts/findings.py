@@ -126,7 +126,9 @@ def _best(cells: Mapping[tuple[str, str], Row], compared: Comparable | None, dom
     first = set(standings.groups[0]) if standings else set[str]()
     close = [_code(name) for name in names if name in first]
     unknown = [_code(name) for name in names if name not in tested]
-    ahead = Markup(", not clearly ahead of {}").format(_few(close)) if close else Markup("")
+    smallest = compared.detectable(best.backbone) if compared is not None and close else None
+    seen = f" (this run resolves {100 * smallest:.1f} points)" if smallest is not None else ""
+    ahead = Markup(", not clearly ahead of {}{}").format(_few(close), seen) if close else Markup("")
     without = Markup("; its lead over {} was not tested").format(_few(unknown)) if unknown else ""
     return Markup("{} reaches {} on {}{}{}").format(_code(best.backbone), value, domain.title, ahead, without)
 

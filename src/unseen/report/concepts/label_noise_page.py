@@ -26,7 +26,7 @@ def write_inspection(
     names: Mapping[str, str] | None = None,
     notices: Sequence[str] = (),
 ) -> None:
-    """Write a page with thumbnails (.html, the first few hundred), or a table of all (.csv, .parquet, .md, .tex).
+    """Write a page with thumbnails (.html, the first few hundred), or a table of all.
 
     Args:
         sources: where the images of each domain are; without them the page has words alone.

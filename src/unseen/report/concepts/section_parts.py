@@ -55,7 +55,7 @@ def bars_text(own: pd.DataFrame) -> str:
     known = own["concept_low"].notna()
     if not known.any():
         return "the standard deviation over seeds"
-    found = "95% bootstrap intervals over concepts and seeds"
+    found = "95% intervals over concepts and seeds"
     return (
         found if known.all() else f"{found}, or the standard deviation over seeds if there are no results per concept"
     )

@@ -48,7 +48,7 @@ def concept_terms(context: ConceptContext) -> list[tuple[str, str]]:
         terms.append(
             (
                 "Interval over concepts",
-                f"The range of values to expect with other concepts{same} and other seeds: a 95% bootstrap interval "
+                f"The range of values to expect with other concepts{same} and other seeds: a 95% interval "
                 "that draws both anew. A change from the seen concepts is called clear if its interval excludes zero, "
                 "a lead over another backbone only if p < 0.05 in the paired comparison of both.",
             )

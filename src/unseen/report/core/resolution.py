@@ -23,7 +23,7 @@ RANKS = (
     Column("Score", "mean over seeds", names=("score",)),
     Column("Rank", "95% interval", names=("rank", "low", "high")),
     Column("Tie group", names=("group",)),
-    Column("Resolves", "difference seen with 80% power", names=("detectable",)),
+    Column("Resolves", "difference from the best seen with 80% power", names=("detectable",)),
 )
 PAIRS = (
     Column("Pair", number=False, names=("first", "second")),
@@ -100,9 +100,8 @@ def _listed(names: Sequence[Markup]) -> Markup:
 
 
 def _smallest(each: Comparable) -> str:
-    if each.detectable is None:
-        return ""
-    return f" (this run resolves {amount(each.metric, each.detectable)} with 80% power)"
+    smallest = each.detectable(each.standings.names[0])
+    return "" if smallest is None else f" (this run resolves {amount(each.metric, smallest)} with 80% power)"
 
 
 def amount(metric: Metric, value: float) -> str:
@@ -147,7 +146,21 @@ def _pair_sentence(shown: Resolution, pair: PairComparison) -> Markup:
         differ = f"differ clearly on {places} ({len(clear)} of {total})"
     means = "".join(_mean_text(shown, suite) for suite in pair.suites[:1])
     names = (Markup("<code>{}</code>").format(name) for name in (pair.first, pair.second))
-    return Markup("{} and {} {}{}.").format(*names, differ, means)
+    return Markup("{} and {} {}{}{}.").format(*names, differ, means, _drop_text(shown, pair))
+
+
+def _drop_text(shown: Resolution, pair: PairComparison) -> str:
+    """Which of two backbones loses more from the seen concepts to the last level."""
+    if pair.drop is None:
+        return ""
+    drop, interval = pair.drop, pair.drop.estimate.interval()
+    way = f"from {shown.titles.get(drop.seen, drop.seen)} to {shown.titles.get(drop.level, drop.level)}"
+    value, low, high = (100 * each for each in (interval.value, interval.low, interval.high))
+    if low <= 0 <= high:
+        return f"; the first may lose as much as the second {way} (difference {signed(low)} to {signed(high)} points)"
+    low, high = sorted((abs(low), abs(high)))
+    less = "less" if value > 0 else "more"
+    return f"; {way}, the first loses {abs(value):.1f} points {less} ({low:.1f} to {high:.1f})"
 
 
 def _mean_text(shown: Resolution, suite: SuiteComparison) -> str:
@@ -188,12 +201,13 @@ def _ranks(shown: Resolution, ranked: Sequence[Comparable]) -> Table:
                     strict=True)  # fmt: skip
         for name, value, rank, low, high, group in found:
             title = shown.titles.get(each.place.dataset, each.place.dataset)
-            detectable = "–" if each.detectable is None else amount(each.metric, each.detectable)
+            detectable = each.detectable(name)
+            resolves = "–" if detectable is None else amount(each.metric, detectable)
             cells = [
                 Cell(title, (each.place.dataset,)), Cell(_probe(each), (each.place.probe,)), Cell(name, look=True),
                 Cell(score_text(each.metric, value), (float(value),), about=metric_words(each.metric.name)),
                 Cell(rank_range(low, high, len(standings.names)), (int(rank), int(low), int(high))),
-                Cell(str(group), (int(group),)), Cell(detectable, (each.detectable,)),
+                Cell(str(group), (int(group),)), Cell(resolves, (detectable,)),
             ]  # fmt: skip
             rows.append(Row(cells, backbone=name))
     folded = f"All {len(rows)} ranks, with intervals and tie groups" if len(rows) > FOLDED else ""
@@ -231,7 +245,7 @@ def _cells(shown: Resolution, pair: PairComparison, item: Comparison, number: in
         Cell(title, (item.place.dataset,), order=number),
         Cell(item.place.probe + ("" if item.place.shots is None else f", {shots_name(item.place.shots)} shots"),
              (item.place.probe,)),
-        Cell(_difference(metric, estimate.value), (estimate.value,), style="main strong" if item.clear else "main",
+        Cell(_difference(metric, estimate.value), (estimate.value,), style="main",
              about=metric_words(item.metric)),
         Cell(_ends(metric, estimate), (interval.low, interval.high)),
         Cell(f"{item.p_holm:.2g}", (item.p_holm,)),

@@ -55,7 +55,7 @@ def error_bars(context: ConceptContext) -> str:
         bars = "error bars are the standard deviation over seeds" if several else "there are no error bars over seeds"
         return f"{means}; {bars}. This run has no results per concept, so there are no intervals over concepts."
     sentences = [
-        f"{means}; error bars are 95% bootstrap intervals over concepts{' and seeds' if several else ''}, which show "
+        f"{means}; error bars are 95% intervals over concepts{' and seeds' if several else ''}, which show "
         f"how much a value would vary with other concepts{' of the same level' if context.has_levels else ''}."
     ]
     if several and len(known) < len(rows):

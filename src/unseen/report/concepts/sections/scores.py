@@ -22,7 +22,7 @@ COLUMNS = (
     SAMPLES,
     Column("Metric", number=False, names=("metric",)),
     Column("Mean", "percent, over seeds", names=("mean",)),
-    Column("Over concepts", "95% bootstrap interval over seeds and concepts, percent",
+    Column("Over concepts", "95% interval over seeds and concepts, percent",
            names=("concept_low", "concept_high")),
     Column("Gap to seen", "points", names=("gap",)),
     Column("Rank", "on the domain by the mean, 1 is best; ranges are in the section on ranks", names=("rank",)),
@@ -51,7 +51,7 @@ def build(context: ConceptContext) -> Section:
     )  # fmt: skip
     note = (
         'Means and intervals are in percent, deviations and gaps in points; other scores have no unit. "Over concepts" '
-        'is a 95% bootstrap interval over concepts and seeds, "Interval" one over seeds only. Click a heading to sort.'
+        'is a 95% interval over concepts and seeds, "Interval" one over seeds only. Click a heading to sort.'
     )
     few = {domain.name for domain in context.data.domains if 0 < (domain.classes or len(domain.concepts)) <= FIVE}
     sure = [row.domain for row in context.rows if row.metric == "top5" and row.domain in few and row.mean == 1]
