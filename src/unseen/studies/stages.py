@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from unseen.data.core.dataset import Dataset
-from unseen.device import default_device
+from unseen.device import default_device_type
 from unseen.errors import UserError, option
 from unseen.features.settings import Settings, extraction_settings
 from unseen.probes.by_name.inversion import Inversion
@@ -106,9 +106,11 @@ class OpenedStudy:
 
     def _trainings(self) -> Iterator[Stage]:
         """Classes are learned with the preprocessing of the study, boxes and maps with each backbone's own."""
+        probes = [each for each in self.probes.of("images") if not isinstance(each.probe, SingleImageProbe)]
+        if not probes:
+            return
         from unseen.studies.inputs.images import TrainingStage
 
-        probes = [each for each in self.probes.of("images") if not isinstance(each.probe, SingleImageProbe)]
         data = taken([each.probe for each in probes], self.opened)
         for dense in (False, True):
             chosen = [each for each in data if each.dataset.dense == dense]
@@ -168,7 +170,7 @@ def open_study(study: Study, given: Given, means: Means, watch: Watch, part: Par
     if features is not None:
         _refuse_without_images(probes)
     backbones = StudyBackbones(
-        study, given.backbones, default_device().type, watch.tell, given.allow_code, named=features is not None
+        study, given.backbones, default_device_type(), watch.tell, given.allow_code, named=features is not None
     )
     if isinstance(features, FeatureFiles):
         title = "your data" if features.dataset == features.backbone else features.dataset
