@@ -167,7 +167,7 @@ def extract(
         study = study.replace(datasets=[data])
     stores = dict[str, Path]()
     with bars(show=progress) as watch:
-        given = Given(backbones=loaded, datasets=opened, allow_code=True)
+        given = Given(backbones=loaded, datasets=opened)
         work = FeatureExtraction(study, given, means, watch, share, split=split, by_name=False)
         for each, [store] in work.run(Path(out)):
             if (store / MANIFEST).is_file():

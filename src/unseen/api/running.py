@@ -1,6 +1,7 @@
 """`unseen.study` and `unseen.run`: what is measured, and measuring it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace as with_values
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,8 @@ def study(name_or_file: Place, *, allow_code: bool = False, **keys: Any) -> "Stu
 
     Args:
         name_or_file: a name listed by `unseen ls studies`, a TOML file, or the folder of a run.
-        allow_code: allow a file to name Python files, which are executed.
+        allow_code: allow a file, or a table of models that the study is run with, to name Python files, which are
+            executed.
         keys: other values of its keys, as for `Study.replace`: `shots=[1, "all"]`, `knn={"k": 5}`.
 
     Returns:
@@ -39,7 +41,7 @@ def study(name_or_file: Place, *, allow_code: bool = False, **keys: Any) -> "Stu
 
     found = find_study(fspath(name_or_file))
     refuse_code(found, allowed=allow_code)
-    return found.replace(**keys) if keys else found
+    return with_values(found.replace(**keys), allow_code=allow_code)
 
 
 @naming_extras()
@@ -107,12 +109,12 @@ def run(
         raise UserError("give images (data=) or features (features=), not both")
     given = Given(
         Places() if places is None else Places.of(places), None if features is None else Path(features), loaded,
-        opened, allow_code=True,
+        opened, allow_code=chosen.allow_code,
     )  # fmt: skip
     folder = Path(out)
     with bars(show=progress) as watch:
         if dry_run:
-            return plan_study(chosen, given, folder, means=means, watch=watch, part=share)
+            return plan_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace)
         run_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace)
     return Run(folder)
 
