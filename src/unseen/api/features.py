@@ -108,7 +108,7 @@ def open_dataset(
 
 @naming_extras()
 def extract(
-    backbone: "Backbone | str",
+    backbone: "Backbone | str | PathLike[str]",
     data: "OpenDataset | str | PathLike[str]",
     out: str | PathLike[str],
     *,

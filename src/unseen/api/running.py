@@ -1,6 +1,6 @@
 """`unseen.study` and `unseen.run`: what is measured, and measuring it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as with_values
 from os import PathLike, fspath
 from pathlib import Path
@@ -47,7 +47,7 @@ def study(name_or_file: Place, *, allow_code: bool = False, **keys: Any) -> "Stu
 @naming_extras()
 def run(
     study: "Study | Place",
-    backbone: "Backbone | str | Sequence[Backbone | str]" = (),
+    backbone: "Backbone | Place | Sequence[Backbone | Place]" = (),
     *,
     data: "Place | OpenDataset | Mapping[str, Place] | Sequence[OpenDataset] | None" = None,
     features: Place | None = None,
@@ -67,8 +67,8 @@ def run(
 
     Args:
         study: the result of `unseen.study`, or what it takes: a name, a TOML file, or the folder of a run.
-        backbone: one or several ids, or backbones loaded with `unseen.load_backbone`. With `features`, the names of
-            the backbones to use; by default all.
+        backbone: one or several ids, backbones loaded with `unseen.load_backbone`, or a CSV file of models. With
+            `features`, the names of the backbones to use; by default all.
         data: the folder that contains the data sets; a mapping with places that have names of their own, such as
             {"": "/data", "imagenet-21k": "fall11_whole.tar"}; or data sets opened with `unseen.open_dataset`, which
             replace "all" and are added to those that the study names.
@@ -95,6 +95,7 @@ def run(
     from unseen.api.running import study as find
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
+    from unseen.studies.backbones import named_in_python
     from unseen.studies.given import Given
     from unseen.studies.places import Places
     from unseen.studies.progress_bars import bars
@@ -103,7 +104,9 @@ def run(
 
     share = checked_part(part)
     means = chosen_means(workers, devices=devices, executor=executor)
-    chosen, loaded = named_backbones(study if isinstance(study, Study) else find(study), backbone)
+    several = isinstance(backbone, Iterable) and not isinstance(backbone, str)
+    chosen = study if isinstance(study, Study) else find(study)
+    chosen, loaded = named_in_python(chosen, list(backbone) if several else [backbone])
     places, opened = _places(data)
     if features is not None and data is not None:
         raise UserError("give images (data=) or features (features=), not both")
@@ -117,16 +120,6 @@ def run(
             return plan_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace)
         run_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace)
     return Run(folder)
-
-
-def named_backbones(
-    study: "Study", backbone: "Backbone | str | Sequence[Backbone | str]"
-) -> "tuple[Study, list[Backbone]]":
-    """The study with the ids among some backbones, and those that are loaded."""
-    from unseen.backbones.backbone import Backbone
-    from unseen.studies.backbones import named_in_python
-
-    return named_in_python(study, [backbone] if isinstance(backbone, str | Backbone) else list(backbone))
 
 
 def _places(
