@@ -148,7 +148,6 @@ def extract(
         >>> features = unseen.extract("timm:resnet50.a1_in1k", "photos", out="features/")
         >>> features["train"].X.shape
     """
-    from unseen.backbones.patches import PatchSpec
     from unseen.data.core.open_dataset import OpenDataset
     from unseen.errors import UserError
     from unseen.features.patches import read_patches
@@ -174,5 +173,4 @@ def extract(
                 stores[each.split] = store
         if split is not None and not work.splits:
             raise UserError(f"split: the data set has no split '{split}'")
-        spatial = isinstance(work.backbones[0].spec, PatchSpec)
-    return {name: read_patches(store) if spatial else read_store(store) for name, store in stores.items()}
+    return {name: read_patches(store) if work.of_patches else read_store(store) for name, store in stores.items()}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unseen.data.core.dataset import Dataset
 from unseen.device import default_device_type
@@ -27,6 +28,9 @@ from unseen.studies.places import LPIPS
 from unseen.studies.probes import StudyProbe, StudyProbes, study_probes
 from unseen.studies.study import Study
 from unseen.studies.watch import Watch
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
 
 IMAGE_INPUTS = ("patches", "images", "outputs")
 """Inputs of probes that need images, even if there are features."""
@@ -94,8 +98,18 @@ class OpenedStudy:
         if isinstance(features, Path):
             source = FolderFeatures(self.study, opened, features, self.backbones.names, self.watch.tell)
         else:
-            source = ImageFeatures(self.study, opened, self.backbones.vectors, self.settings)
+            source = ImageFeatures(self.study, opened, self._of_whole_images(probes[0]), self.settings)
         yield VectorStage(self.study, own, opened, source, self.backbones.top1)
+
+    def _of_whole_images(self, probe: StudyProbe) -> "list[Backbone]":
+        """The backbones with one vector per image; one that was loaded with patches in Python is refused."""
+        for each in self.backbones.vectors:
+            if each.spec.pool == "patches":
+                raise UserError(
+                    f"{each.label}: was loaded with patches, but {probe.probe.name} needs one vector per image; load "
+                    "it without patches"
+                )
+        return self.backbones.vectors
 
     def _patches(self) -> Iterator[Stage]:
         probes, data = self._of("patches")
