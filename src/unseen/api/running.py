@@ -1,6 +1,6 @@
 """`unseen.study` and `unseen.run`: what is measured, and measuring it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace as with_values
 from os import PathLike, fspath
 from pathlib import Path
@@ -93,6 +93,7 @@ def run(
         >>> run.report("page.html")
     """
     from unseen.api.running import study as find
+    from unseen.backbones.backbone import Backbone
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
     from unseen.studies.backbones import named_in_python
@@ -104,9 +105,8 @@ def run(
 
     share = checked_part(part)
     means = chosen_means(workers, devices=devices, executor=executor)
-    several = isinstance(backbone, Iterable) and not isinstance(backbone, str)
-    chosen = study if isinstance(study, Study) else find(study)
-    chosen, loaded = named_in_python(chosen, list(backbone) if several else [backbone])
+    backbones = [backbone] if isinstance(backbone, str | PathLike | Backbone) else list(backbone)
+    chosen, loaded = named_in_python(study if isinstance(study, Study) else find(study), backbones)
     places, opened = _places(data)
     if features is not None and data is not None:
         raise UserError("give images (data=) or features (features=), not both")
