@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
+import unseen
 from unseen import device
 
 pytestmark = pytest.mark.gpu_too
@@ -97,12 +99,27 @@ def test_gpus_are_hidden_from_tests_that_are_not_marked_for_one(request: pytest.
     assert [path.name for path in Path(__file__).parent.rglob("*.py") if unmarked.search(path.read_text())] == []
 
 
-def test_planning_a_concept_study_needs_no_pytorch() -> None:
+def test_a_finished_study_of_features_needs_no_pytorch(tmp_path: Path) -> None:
     """What is finished is told at once: the import would take longer than all the rest."""
-    program = (
-        "import sys, unseen.cli.concepts, unseen.studies.concepts.chosen, unseen.studies.concepts.request, "
-        "unseen.report.concepts.page; print('torch' in sys.modules)"
-    )
-    assert (
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "False\n"
-    )
+    levels = {"l1": "abc", "l2": "def"}
+    rng, lines = np.random.default_rng(0), ["level,rank,wnid,name"]
+    for level, names in levels.items():
+        (tmp_path / "features" / level).mkdir(parents=True)
+        for split in ("train", "test"):
+            X = np.eye(3).repeat(4, axis=0) + 0.1 * rng.standard_normal((12, 3))
+            np.savez(tmp_path / f"features/{level}/{split}.npz", X=X, y=np.array(list(names)).repeat(4))
+        lines += [f"{level[1]},{rank},{name},{name}" for rank, name in enumerate(names)]
+    (tmp_path / "levels.csv").write_text("\n".join(lines))
+    quick = {"protocol": "cog-v2-short"}
+    study = unseen.study("cog-v2", levels=tmp_path / "levels.csv", datasets=["l1", "l2"], logistic=quick)
+    (tmp_path / "study.toml").write_text(study.replace(shots=2, seeds=1).to_toml())
+    program = """
+import sys, unseen
+run = lambda **more: unseen.run("study.toml", features="features", out="run", progress=False, **more)
+plan = run(dry_run=True)
+print(plan.jobs, plan.jobs_left, len(run().scores()), "torch" in sys.modules)
+"""
+    unseen.run(tmp_path / "study.toml", features=tmp_path / "features", out=tmp_path / "run", progress=False)
+    command = [sys.executable, "-c", program]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert answer.split() == ["2", "0", "4", "False"]

@@ -1,18 +1,35 @@
 """Errors about wrong names and wrong rows, and the names of arguments in them: options of a command, or of Python."""
 
 import ast
+import inspect
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import typer
 from run_folders import write_concept_run
 
 import unseen
-from unseen.errors import UserError, argument, call, look_up, naming_options, on_command_line, option, row_numbers
+from unseen.cli.main import app
+from unseen.cli.shifts.options import FitKeys
+from unseen.errors import (
+    UserError,
+    argument,
+    call,
+    look_up,
+    naming_options,
+    on_command_line,
+    option,
+    row_numbers,
+    setting,
+)  # fmt: skip
+from unseen.reading.keys import keys_of
 from unseen.runs.data import Backbone
+from unseen.studies.toml import study_keys
 
 SOURCE = Path(unseen.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
@@ -21,15 +38,15 @@ COMMANDS = re.compile(r"\b(?:unseen|ray start|docker run|pip install) [^;,:)]*")
 ONLY_COMMANDS = {
     "backbones/sources/registry_source.py": "an option of pip",
     "demo/train.py": "a script with options of its own",
+    "errors.py": "writes a key as the user sets it",
     "exchange/record.py": "describes the fields of results files",
+    "reading/keys.py": "parses the texts of --set",
     "runs/parts.py": "parses the text of an option",
     "runs/shots.py": "parses the text of an option",
-    "studies/concepts/finetune.py": "only commands fine-tune on concepts",
-    "studies/concepts/finetune_request.py": "only commands fine-tune on concepts",
-    "studies/concepts/noise_of_run.py": "only commands look for label noise",
     "studies/shifts/finetune.py": "only commands fine-tune for shifts",
-    "studies/shifts/pool.py": "only commands train a pool",
     "studies/shifts/training_sets.py": "only commands train a pool",
+    "studies/study.py": "parses the texts of --set",
+    "studies/study_file.py": "writes the command that runs a study again",
 }
 """Modules whose texts name options, and why these texts are never for Python."""
 
@@ -51,23 +68,32 @@ def test_rows_are_counted_in_words() -> None:
 
 def test_arguments_are_named_as_the_user_writes_them() -> None:
     written: list[Callable[[], str]] = [
-        lambda: argument("ray-address"), lambda: option("out"), lambda: option("on-error", "report"),
+        lambda: argument("dry-run"), lambda: option("out"), lambda: option("on-error", "report"),
         lambda: option("patches", 100), lambda: option("allow-code", True), lambda: option("checkpoint", "FILE"),
         lambda: option("test-set", python="test_sets"), lambda: option("id", ["a", "b"]),
-        lambda: call("report", "id"), lambda: call("shifts run", "classes", "a", python="shifts"),
+        lambda: call("report", "id"), lambda: call("shifts fit", "fit-on", "a", python="effective_robustness"),
+        lambda: setting("backbone.pool", "avg"), lambda: setting("on-error"),
     ]  # fmt: skip
     assert [each() for each in written] == [
-        "ray_address", "out=", "on_error='report'", "patches=100", "allow_code=True", "checkpoint=FILE", "test_sets=",
-        "id=['a', 'b']", "unseen.report(…, id=)", "unseen.shifts(…, classes='a')",
+        "dry_run", "out=", "on_error='report'", "patches=100", "allow_code=True", "checkpoint=FILE", "test_sets=",
+        "id=['a', 'b']", "unseen.report(…, id=)", "unseen.effective_robustness(…, fit_on='a')", "pool='avg'",
+        "on_error=",
     ]  # fmt: skip
     with naming_options():
         with naming_options():
             pass
         assert [each() for each in written] == [
-            "--ray-address", "--out", "--on-error report", "--patches 100", "--allow-code", "--checkpoint FILE",
-            "--test-set", "--id a,b", "unseen report --id", "unseen shifts run --classes a",
+            "--dry-run", "--out", "--on-error report", "--patches 100", "--allow-code", "--checkpoint FILE",
+            "--test-set", "--id a,b", "unseen report --id", "unseen shifts fit --fit-on a", "--set backbone.pool=avg",
+            "--set on-error=…",
         ]  # fmt: skip
     assert not on_command_line()
+
+
+@cache
+def modules() -> dict[str, ast.AST]:
+    """The source of all modules by path."""
+    return {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
 
 
 def without_commands(text: str) -> str:
@@ -89,23 +115,51 @@ def texts(tree: ast.AST) -> Iterator[str]:
 def test_no_text_names_an_option_by_itself() -> None:
     """Errors, notices and pages are for both, commands and Python."""
     found = dict[str, list[str]]()
-    for path in SOURCE.rglob("*.py"):
-        name = path.relative_to(SOURCE).as_posix()
-        wrong = [text for text in texts(ast.parse(path.read_text())) if OPTION.search(without_commands(text))]
+    for name, tree in modules().items():
+        wrong = [text for text in texts(tree) if OPTION.search(without_commands(text))]
         if wrong and not name.startswith("cli/"):
             found[name] = wrong
     assert {name: found[name] for name in found if name not in ONLY_COMMANDS} == {}, "use unseen.errors.option"
     assert found.keys() == ONLY_COMMANDS.keys()
 
 
+def named_in(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """The functions that write the name of an option or a key, with the literal names that they are called with."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            name = node.args[0]
+            if node.func.id in {"argument", "option", "setting"} and isinstance(name, ast.Constant):
+                yield node.func.id, name.value
+
+
+def test_options_and_keys_that_texts_name_exist() -> None:
+    def every(command: Any) -> Iterator[Any]:
+        for child in getattr(command, "commands", {}).values():
+            yield from (child, *every(child))
+
+    options = {name for each in every(typer.main.get_command(app)) for of in each.params for name in of.opts}
+    keys = {name for name, _ in study_keys()} | {*keys_of(FitKeys)}
+    wrong = [
+        (module, kind, name)
+        for module, tree in modules().items()
+        for kind, name in named_in(tree)
+        if (name not in keys if kind == "setting" else f"--{name}" not in options)
+    ]
+    assert wrong == []
+
+
 @pytest.fixture
 def places(tmp_path: Path) -> Path:
+    """Folders and files with mistakes in them."""
     for domain in ("l1", "seen"):
         (tmp_path / "features" / domain).mkdir(parents=True)
-        for split in ("train", "test"):
-            np.savez(tmp_path / f"features/{domain}/{split}.npz", X=np.eye(4), y=list("abab"))
+        for shift, split in enumerate(("train", "test")):
+            np.savez(tmp_path / f"features/{domain}/{split}.npz", X=np.eye(4) + shift, y=list("abab"))
     (tmp_path / "levels.csv").write_text("level,rank,wnid,name\n1,0,a,a\n1,1,b,b\n")
     (tmp_path / "models.csv").write_text("model,backbone\nm,own.py:net\n")
+    (tmp_path / "own.py").write_text("raise AssertionError('nothing may be executed')\n")
+    (tmp_path / "code.toml").write_text('probes = ["own.py"]\n')
+    (tmp_path / "table.toml").write_text('probes = ["classifier"]\nbackbones = ["models.csv"]\n')
     (tmp_path / "fit").mkdir()
     (tmp_path / "fit/models.csv").write_text("model\n")
     (tmp_path / "data/train").mkdir(parents=True)
@@ -114,61 +168,121 @@ def places(tmp_path: Path) -> Path:
     return tmp_path
 
 
-FROM_PYTHON: list[Callable[[Path], Any]] = [
-    lambda at: unseen.load_backbone("demo:untrained", pool="cls", device="cpu"),
-    lambda at: unseen.load_backbone("timm:test_vit", weights="random", patches=True, pool="cls", device="cpu"),
-    lambda at: unseen.extract("demo:untrained", at / "data", at / "out", device="cpu"),
-    lambda at: unseen.extract("demo:untrained", at / "data", at / "out", decode="gpu", device="cpu"),
-    lambda at: unseen.concepts("demo:untrained", out=at / "out", device="cpu"),
-    lambda at: unseen.concepts("demo:untrained", out=at / "out", domains=["l1"], device="cpu"),
-    lambda at: unseen.concepts(out=at / "out", images=at),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", seen="in1k"),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", levels=at / "levels.csv", seen="l1"),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", levels=at / "levels.csv", seen="a/b"),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", domains=["l2"]),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", variant="class-balanced"),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", levels="cosine"),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", vectors=at / "v.txt"),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", regroup=True),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", ray_address="x"),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", devices=[0], executor="ray"),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", devices=[99]),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", devices="gpu"),
-    lambda at: unseen.concepts(features=at / "features", out=at / "out", executor="moon"),
-    lambda at: unseen.concepts(
-        features=at / "features", out=at / "run", levels=at / "levels.csv", domains=["l1"], protocol="cog-v2-short"
+NET = "demo:untrained"
+Call = Callable[[Path], Any]
+
+
+def run(at: Path, name: str, backbone: Any = (), **given: Any) -> Any:
+    """A study by its name; what is not an argument of `unseen.run` is a key of it."""
+    own = {key: given.pop(key) for key in [*given] if key in inspect.signature(unseen.run).parameters}
+    return unseen.run(unseen.study(name, **given), backbone, **{"out": at / "out", "progress": False} | own)
+
+
+def of_features(at: Path, **given: Any) -> Any:
+    return run(at, "cog-v2", features=at / "features", **given)
+
+
+def of_digits(at: Path, backbone: Any = NET, **given: Any) -> Any:
+    return run(at, "ericsson-2021", backbone, datasets="digits", **given)
+
+
+def with_top1(at: Path, value: Any) -> Any:
+    study = unseen.study("ericsson-2021", datasets="digits", backbone={"imagenet_top1": value})
+    return unseen.run(study, NET, out=at / "out", progress=False)
+
+
+def extracted(at: Path, backbone: Any = NET, **settings: Any) -> Any:
+    return unseen.extract(backbone, "digits", at / "out", settings=settings, progress=False)
+
+
+LOADING: list[tuple[Call, str]] = [
+    (lambda at: unseen.load_backbone(NET, pool="cls", device="cpu"), "pool"),
+    (lambda at: unseen.load_backbone("timm:test_vit", weights="random", patches=True, pool="cls"), "pool='cls'"),
+    (lambda at: unseen.extract(NET, at / "data", at / "out"), "several splits"),
+    (lambda at: extracted(at, decode="gpu"), "decode='cpu'"),
+    (lambda at: extracted(at, presision="half"), "did you mean precision"),
+    (lambda at: extracted(at, at / "models.csv"), "own.py:net is code"),
+    (lambda at: extracted(at, None), "backbone: None is not an id"),
+]
+CONCEPTS: list[tuple[Call, str]] = [
+    (lambda at: run(at, "cog-v2", NET), "data={'imagenet-1k': FOLDER}"),
+    (lambda at: run(at, "cog-v2", NET, datasets="l1"), "data={'imagenet-21k': PLACE}"),
+    (lambda at: run(at, "cog-v2", data=at), "name one (backbone=)"),
+    (lambda at: run(at, "cog-v2", NET, data={"imagenet": at}), "did you mean imagenet-1k"),
+    (lambda at: run(at, "cog-v2", NET, data=at / "nowhere"), "(data=)"),
+    (lambda at: of_features(at, data=at), "(data=) or features (features=)"),
+    (lambda at: of_features(at, seen="in1k"), "seen is for levels of your own"),
+    (lambda at: of_features(at, levels=at / "levels.csv", seen="l1"), 'seen = "l1"'),
+    (lambda at: of_features(at, levels=at / "levels.csv", seen="a/b"), "seen names a domain"),
+    (lambda at: of_features(at, datasets="l2"), "leave it out (datasets=)"),
+    (lambda at: of_features(at, class_balanced=True), "no train features"),
+    (lambda at: of_features(at, levels="cosine"), "(word_vectors=FILE)"),
+    (lambda at: of_features(at, word_vectors=at / "v.txt"), "word-vectors needs levels"),
+    (lambda at: of_features(at, limit=3), "limit applies to images"),
+    (lambda at: of_features(at, regroup=True), "no key 'regroup'"),
+    (lambda at: of_features(at, knn={"k": 5}), "knn is not among the probes"),
+    (lambda at: of_features(at, executor="ray:"), "executor='ray:'"),
+    (lambda at: of_features(at, devices=[0], executor="ray"), "devices selects GPUs"),
+    (lambda at: of_features(at, devices=[99]), "devices=99"),
+    (lambda at: of_features(at, devices="gpu"), "devices must be"),
+    (lambda at: of_features(at, executor="moon"), "no executor 'moon'"),
+    (lambda at: of_features(at, workers=-1), "workers must be at least 0"),
+    (lambda at: of_features(at, part=(3, 2)), "part 3 of 2"),
+    (lambda at: of_features(at, part="1/2"), "part must be two numbers"),
+    (
+        lambda at: of_features(
+            at, out=at / "run", levels=at / "levels.csv", datasets="l1", logistic={"protocol": "cog-v2-short"}
+        ),
+        "replace=True",
     ),
-    lambda at: unseen.tasks("demo:untrained", out=at / "out", datasets="aircraft", device="cpu"),
-    lambda at: unseen.tasks("demo:untrained", out=at / "out", datasets="digits", imagenet_top1=[1.0, 2.0]),
-    lambda at: unseen.tasks("demo:untrained", out=at / "out", datasets="digits", imagenet_top1=0.7),
-    lambda at: unseen.tasks(out=at / "out", datasets="digits"),
-    lambda at: unseen.tasks("demo:untrained", out=at / "out", saliency=True, examples=0, device="cpu"),
-    lambda at: unseen.tasks((), out=at / "out", saliency=True, device="cpu"),
-    lambda at: unseen.tasks("demo:untrained", out=at / "out", invert=True, precision="half", device="cuda"),
-    lambda at: unseen.tasks("demo:untrained", out=at / "out", dense=True, finetune=True, device="cpu"),
-    lambda at: unseen.shifts("timm:test_vit", out=at / "out"),
-    lambda at: unseen.shifts(at / "models.csv", out=at / "out", test_sets=at / "data"),
-    lambda at: unseen.shifts(["timm:a", "timm:b"], out=at / "out", checkpoint=at / "x.pth", test_sets=at / "data"),
-    lambda at: unseen.report(at / "fit", at / "page.html"),
-    lambda at: unseen.report(at / "run", at / "page.html", id="a"),
-    lambda at: unseen.report(at / "run", at / "page.html", compare=("a",)),
-    lambda at: unseen.report(at / "run", at / "page.html", compare="ab"),
-    lambda at: unseen.report(at / "run", at / "page.html", compare=("a", 2)),
-    lambda at: unseen.report([], at / "page.html", shifts=at / "nowhere"),
-    lambda at: unseen.example(5),
-    lambda at: unseen.similarity(5, "dog.n.01"),
-    lambda at: unseen.build_levels(["tabby.n.01"], levels=2, size=5).explain(5),
-    lambda at: unseen.build_levels(["tabby.n.01"], settings={"lcs": 5}),
-    lambda at: unseen.leaderboard(at / "run"),
-    lambda at: unseen.build_levels(["tabby.n.01"], universe=["kitty.n.04"]),
-    lambda at: unseen.build_levels(["tabby.n.01"], measure="cosine"),
-    lambda at: unseen.levels(at / "levels.csv").plot("images"),
-]  # fmt: skip
+]
+OTHERS: list[tuple[Call, str]] = [
+    (lambda at: run(at, "ericsson-2021", NET, datasets="aircraft"), "aircraft: not found"),
+    (lambda at: of_digits(at, ()), "name one (backbone=)"),
+    (lambda at: of_digits(at, [3]), "backbone: 3 is not an id"),
+    (lambda at: of_digits(at, data=[at]), "unseen.open_dataset"),
+    (lambda at: of_digits(at, shots=0), "shots must be at least 1"),
+    (lambda at: of_digits(at, seeds=0), "seeds must be at least 1"),
+    (lambda at: of_digits(at, probes="knm"), "did you mean knn"),
+    (lambda at: with_top1(at, [1.0, 2.0]), "imagenet-top1 must be a number"),
+    (lambda at: with_top1(at, 0.7), "did you mean 70?"),
+    (lambda at: run(at, "saliency", NET, examples=0), "examples must be at least 1"),
+    (lambda at: run(at, "saliency", NET, examples=1, saliency={"grid": "99/99"}), "(grid=) or larger images (size=)"),
+    (lambda at: run(at, "saliency"), "name one (backbone=)"),
+    (lambda at: run(at, "saliency", features=at / "features"), "give images (data=)"),
+    (lambda at: run(at, "inversion", NET, examples=1, precision="hlaf"), "did you mean half"),
+    (lambda at: run(at, "dense", NET, datasets="scenes-seen", probes="knn"), "unseen ls probes"),
+    (lambda at: run(at, "shifts", "timm:test_vit"), "(data=)"),
+    (lambda at: run(at, "shifts", at / "models.csv", data=at / "data"), "unseen.study(…, allow_code=True)"),
+    (lambda at: run(at, "shifts", ["timm:a", "timm:a"], data=at / "data"), "2 backbones are called timm:a"),
+    (lambda at: unseen.run(at / "table.toml", out=at / "out", data=at / "data"), "unseen.study(…, allow_code=True)"),
+    (lambda at: unseen.run(at / "code.toml", NET, out=at / "out"), "unseen.study(…, allow_code=True)"),
+    (lambda at: unseen.run("cog", out=at / "out"), "did you mean cog-v"),
+]
+PAGES: list[tuple[Call, str]] = [
+    (lambda at: unseen.report(at / "fit", at / "page.html"), "shifts="),
+    (lambda at: unseen.report(at / "run", at / "page.html", id="a"), "id and ood"),
+    (lambda at: unseen.report(at / "run", at / "page.html", shots=8), "add compare"),
+    (lambda at: unseen.report(at / "run", at / "page.html", compare=("a",)), "compare is a pair"),
+    (lambda at: unseen.report(at / "run", at / "page.html", compare="ab"), "compare is a pair"),
+    (lambda at: unseen.report(at / "run", at / "page.html", compare=("a", 2)), "compare is a pair"),
+    (lambda at: unseen.report([], at / "page.html"), "published"),
+    (lambda at: unseen.report([], at / "page.html", shifts=at / "nowhere"), "nowhere"),
+    (lambda at: unseen.example(5), "domain '5'"),
+    (lambda at: unseen.similarity(5, "dog.n.01"), "5"),
+    (lambda at: unseen.build_levels(["tabby.n.01"], levels=2, size=5).explain(5), "5"),
+    (lambda at: unseen.build_levels(["tabby.n.01"], settings={"lcs": 5}), "lcs must be"),
+    (lambda at: unseen.build_levels(["tabby.n.01"], universe=["kitty.n.04"]), "(levels=, size=)"),
+    (lambda at: unseen.build_levels(["tabby.n.01"], measure="cosine"), "word-vectors=FILE"),
+    (lambda at: unseen.leaderboard(at / "run"), "run"),
+    (lambda at: unseen.levels(at / "levels.csv").plot("images"), "counts="),
+]
 
 
-@pytest.mark.parametrize("number", range(len(FROM_PYTHON)))
-def test_python_errors_name_python_arguments(places: Path, number: int) -> None:
+@pytest.mark.parametrize(("mistake", "named"), [*LOADING, *CONCEPTS, *OTHERS, *PAGES])
+def test_python_errors_name_python_arguments(places: Path, mistake: Call, named: str) -> None:
     with pytest.raises(UserError) as error:
-        FROM_PYTHON[number](places)
+        mistake(places)
+    assert named in str(error.value)
     assert not OPTION.search(without_commands(str(error.value))), error.value
     assert not (places / "out").exists() or not any((places / "out").iterdir())

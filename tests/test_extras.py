@@ -108,7 +108,7 @@ def test_what_needs_torch_says_so_in_one_sentence(tmp_path: Path) -> None:
         "probe train.npz test.npz",
         "demo --out demo",
         "ls backbones timm:resnet50",
-        "extract --images images --backbone timm:resnet50 --out features",
+        "extract --datasets images --backbone timm:resnet50 --out features",
         "shifts interpolate a.safetensors b.safetensors --out wise",
     )
     codes, said, _ = run_without_torch(tmp_path, *commands)
@@ -168,14 +168,16 @@ def test_functions_that_need_torch_name_its_packages(tmp_path: Path) -> None:
 import numpy as np
 import unseen
 X, y = np.eye(4), [0, 1, 0, 1]
+concepts = unseen.study("cog-v2", datasets="l5", shots=1)
+tasks = unseen.study("ericsson-2021", datasets="digits")
 calls = {{
     "probe": lambda: unseen.probe(X, y, X, y),
     "load_backbone": lambda: unseen.load_backbone("timm:resnet50"),
     "example": lambda: unseen.example("l5"),
     "extract": lambda: unseen.extract(None, None, out="features"),
-    "concepts": lambda: unseen.concepts(features="features", domains=["l5"], shots=[1], out="run"),
-    "tasks": lambda: unseen.tasks("timm:resnet50", images=".", datasets="digits", out="run"),
-    "shifts": lambda: unseen.shifts("timm:resnet50", sets=".", only="val", out="run"),
+    "concepts": lambda: unseen.run(concepts, features="features", out="run"),
+    "tasks": lambda: unseen.run(tasks, "timm:resnet50", out="run"),
+    "shifts": lambda: unseen.run("shifts", "timm:resnet50", data=".", out="run"),
 }}
 answers = {{}}
 for name, call in calls.items():

@@ -78,11 +78,16 @@ def _built_for() -> dict[str, str] | None:
     return {name: version for name, version in found if version} if found else None
 
 
+def default_device_type() -> str:
+    """`cuda`, or `cpu` if there is no GPU; does not import PyTorch."""
+    return "cuda" if on_gpu() else "cpu"
+
+
 def default_device() -> "torch.device":
     """The GPU, or the CPU if there is none."""
     import torch
 
-    return torch.device("cuda" if on_gpu() else "cpu")
+    return torch.device(default_device_type())
 
 
 def device_name() -> str:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,9 @@ from PIL import Image
 from run_folders import write_concept_run
 
 import unseen
+from unseen.api.run import Run
 from unseen.errors import UserError
+from unseen.features.patches import PatchFeatures
 from unseen.runs.data import Backbone
 
 BACKBONE = """
@@ -133,16 +136,16 @@ def test_features_of_a_data_set(tmp_path: Path) -> None:
     (tmp_path / "tiny.py").write_text(BACKBONE)
     net = unseen.load_backbone(f"{tmp_path / 'tiny.py'}:tiny", device="cpu")
     data = unseen.open_dataset("digits")
-    first = unseen.extract(net, data, tmp_path / "features", device="cpu", workers=0)
+    first = unseen.extract(net, data, tmp_path / "features", workers=0)
     assert {split: len(part) for split, part in first.items()} == dict(data.dataset.counts)
     assert first["train"].dimension == 48
     assert all(len(repr(each)) < 200 for each in (net, data, first["train"]))
     result = unseen.probe(first["train"].X[:], first["train"].y, first["test"].X[:], first["test"].y, probe="knn")
     assert result.scores[0].value > 0.8
     stores = {path: path.stat().st_mtime_ns for path in (tmp_path / "features").rglob("*.npy")}
-    half = unseen.extract(net, data, tmp_path / "part", device="cpu", workers=0, part=(2, 2))
+    half = unseen.extract(net, data, tmp_path / "part", workers=0, part=(2, 2))
     assert half == {}  # each split is one shard, which is the first part's
-    again = unseen.extract(net, data, tmp_path / "features", device="cpu", workers=0)
+    again = unseen.extract(net, data, tmp_path / "features", workers=0)
     assert np.array_equal(again["test"].X[:], first["test"].X[:])
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "features").rglob("*.npy")} == stores
 
@@ -154,17 +157,20 @@ def test_features_of_patches_are_those_of_a_backbone_that_was_loaded_with_them(t
         pixels = rng.integers(0, 255, (40, 60, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(tmp_path / f"images/{number % 2}/{number}.png")
     load = partial(unseen.load_backbone, "timm:test_vit", size=64, weights="random", device="cpu")
-    extract = partial(unseen.extract, data=tmp_path / "images", device="cpu", workers=0, progress=False)
+    images = {"data": tmp_path / "images", "workers": 0, "progress": False}
     for patches, positions in ((True, 16), (5, 5)):
-        found = extract(load(), out=tmp_path / "one", patches=patches)["all"]
-        expected = extract(load(patches=patches), out=tmp_path / "other")["all"]
+        settings = {"backbone": {"patches": "all" if patches is True else patches}}
+        found = unseen.extract(load(), out=tmp_path / "one", settings=settings, **images)["all"]  # type: ignore[arg-type]
+        expected = unseen.extract(load(patches=patches), out=tmp_path / "other", **images)["all"]  # type: ignore[arg-type]
+        assert isinstance(found, PatchFeatures)
+        assert isinstance(expected, PatchFeatures)
         assert (found.grid, found.positions, found.X.dtype) == ((4, 4), positions, np.float16)
         assert found.drawn == expected.drawn
         assert found.content_hash == expected.content_hash
         assert np.array_equal(found.image(1), expected.image(1))
         assert found.place.name == expected.place.name
     with pytest.raises(UserError, match="cannot draw 17 of 16 patches"):
-        extract(load(), out=tmp_path / "one", patches=17)
+        unseen.extract(load(), out=tmp_path / "one", settings={"backbone": {"patches": 17}}, **images)  # type: ignore[arg-type]
 
 
 def test_published_numbers_and_the_leaderboard(tmp_path: Path) -> None:
@@ -222,9 +228,12 @@ def test_a_study_of_features(tmp_path: Path) -> None:
             np.savez(tmp_path / "features" / level / f"{split}.npz", X=X, y=np.array(wnids)[y])
         lines += [f"{number},{10 * number + i},{wnid},concept {i}" for i, wnid in enumerate(wnids)]
     (tmp_path / "levels.csv").write_text("\n".join(lines))
-    options = {"features": tmp_path / "features", "out": tmp_path / "run", "domains": ["l1", "l2"]}
-    quick = {"protocol": "cog-v2-short", "seeds": 2, "shots": [2, "all"]}
-    run = unseen.concepts(**options, levels=unseen.levels(tmp_path / "levels.csv"), **quick)  # type: ignore[arg-type]
+    unseen.levels(tmp_path / "levels.csv").write(tmp_path / "same.csv")
+    study = unseen.study("cog-v2", datasets=["l1", "l2"], logistic={"protocol": "cog-v2-short"})
+    quick = study.replace(levels=tmp_path / "same.csv", seeds=2, shots=[2, "all"])
+    places: dict[str, Any] = {"features": tmp_path / "features", "out": tmp_path / "run"}
+    run = unseen.run(quick, **places)
+    assert isinstance(run, Run)
     assert len(run.scores()) == 2 * 2 * 2 * 2
     assert run.summary()["mean"].between(0.3, 1).all()
     assert len(repr(run)) < 1000
@@ -232,12 +241,17 @@ def test_a_study_of_features(tmp_path: Path) -> None:
     assert "concept 0" in run.report(tmp_path / "page.html").read_text()
     assert unseen.report(run, tmp_path / "same.html").read_text() == (tmp_path / "page.html").read_text()
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run/results").iterdir()}
-    unseen.concepts(**options, levels=tmp_path / "levels.csv", **quick)  # type: ignore[arg-type]
+    unseen.run(quick.replace(levels=tmp_path / "levels.csv"), **places)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run/results").iterdir()} == before
     assert run.compare("yours", "yours")["difference"].tolist() == [0, 0]
-    for wrong, message in (({"domains": ["l3"]}, "not 'l3'"), ({"seeds": 0}, "from 1"), ({"shots": 0}, "shots")):
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"datasets": ["l3"]}, "no features of l3"),
+        ({"seeds": 0}, "seeds must be at least 1"),
+        ({"shots": 0}, "shots must be at least 1"),
+    )
+    for keys, message in wrong:
         with pytest.raises(UserError, match=message):
-            unseen.concepts(**options | wrong, levels=tmp_path / "levels.csv")  # type: ignore[arg-type]
+            unseen.run(quick.replace(**keys), **places)
 
 
 def test_pages_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

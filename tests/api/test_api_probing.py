@@ -184,10 +184,11 @@ def test_what_callers_get_wrong(blobs: Arrays) -> None:
     for arrays, options, message in (
         (blobs, {"probe": "knm"}, "did you mean knn"),
         (blobs, {"probe": 3}, "probe must be a name"),
-        (blobs, {"probe": "fine-tuned"}, "for images: unseen concepts --finetune"),
+        (blobs, {"probe": "fine-tuned"}, "fine-tuned needs images, not feature vectors"),
+        (blobs, {"probe": "patch-linear"}, "patch-linear needs patches"),
         (blobs, {"probe": "knn", "protocol": "cog-v2"}, "has no protocols"),
         (blobs, {"protocol": "cog-v3"}, "no protocol 'cog-v3'"),
-        (blobs, {"probe": "linear", "protocol": "cog-v2"}, "of the probe linear"),
+        (blobs, {"probe": "linear", "protocol": "cog-v2"}, "there are ericsson-2021, ericsson-2021-exact"),
         (blobs, {"probe": "centroids", "shots": "all"}, "shots=5"),
         (blobs, {"probe": "geometry", "shots": 3}, "leave out shots"),
         (blobs, {"probe": "linear", "shots": 1}, "single training sample"),
@@ -222,15 +223,16 @@ def test_the_command_gives_what_the_function_gives(blobs: Arrays, unseen: Callab
     for name, (X, y) in {"train": blobs[:2], "test": blobs[2:]}.items():
         np.savez(tmp_path / f"{name}.npz", X=X, y=y)
     files, out = (tmp_path / "train.npz", tmp_path / "test.npz"), tmp_path / "out"
-    said = unseen("probe", *files, "--probe", "ridge", "--shots", "2,all", "--seeds", 2, "--out", out, "--json")
+    said = unseen("probe", *files, "--probes", "ridge", "--shots", "2,all", "--seeds", 2, "--out", out, "--json")
     expected = package.probe(*blobs, probe="ridge", shots=[2, "all"], seeds=2)
     found = {(each["shots"], each["seed"]): each["value"] for each in json.loads(said.out)["scores"]}
     assert found == {(score.shots, score.seed): score.value for score in expected.scores}
     assert len((out / "scores.csv").read_text().splitlines()) == 1 + len({score.shots for score in expected.scores})
-    assert unseen("probe", *files, "--probe", "knn", "--backbone", "mine", "--out", out).out.startswith("mine: ")
-    for options in (["--probe", "forest"], ["--probe", "knn", "--sequential"], ["--probe", "knn", "--protocol", "x"]):
+    named = unseen("probe", *files, "--probes", "knn", "--backbone", "mine", "--out", tmp_path / "mine", "--json")
+    assert {each["backbone"] for each in json.loads(named.out)["scores"]} == {"mine"}
+    for options in (["--probes", "forest"], ["--probes", "knn", "--set", "knn.x=1"], ["--set", "logistic.protocol=x"]):
         assert unseen("probe", *files, *options).code == 2
-    short = unseen("probe", *files, "--probe", "knn", "--shots", "2,50", "--seeds", 1, "--out", out)
+    short = unseen("probe", *files, "--probes", "knn", "--shots", "2,50", "--seeds", 1, "--out", out)
     assert (short.code, "50 shots are skipped" in short.out) == (0, True)
-    same = unseen("probe", files[0], files[0], "--probe", "knn", "--out", out)
-    assert (same.code, "are the same" in same.err) == (2, True)
+    same = unseen("probe", files[0], files[0], "--probes", "knn", "--out", out)
+    assert (same.code, "the same features" in same.err) == (2, True)

@@ -77,7 +77,7 @@ def test_every_path_may_be_a_string_or_path_like() -> None:
                 found += 1
                 assert "PathLike[str]" in kind, (name, each.name, kind)
                 assert kind.replace("PathLike[str]", "").count("str"), (name, each.name, kind)
-    assert found > 35
+    assert found > 30
 
 
 @pytest.mark.parametrize("kind", [str, Place])
@@ -102,9 +102,9 @@ def test_paths_of_every_type_work(
     opened = unseen.open_dataset(place("data"))
     opened.manifest.write(place("manifest.csv"))
     assert list(Manifest.read(place("manifest.csv")).splits) == list(opened.manifest.splits)
-    quiet = {"device": "cpu", "workers": 0, "progress": False}
-    both = unseen.extract("demo:untrained", place("data"), place("features"), **quiet)  # type: ignore[call-overload]
-    one = unseen.extract("demo:untrained", place("data/test"), place("features"), **quiet)  # type: ignore[call-overload]
+    quiet: dict[str, Any] = {"workers": 0, "progress": False}
+    both = unseen.extract("demo:untrained", place("data"), place("features"), **quiet)
+    one = unseen.extract("demo:untrained", place("data/test"), place("features"), **quiet)
     assert {split: len(of) for split, of in both.items()} == {"train": 8, "val": 2, "test": 4}
     assert len(one["all"]) == 4
 
@@ -120,9 +120,20 @@ def test_paths_of_every_type_work(
     assert unseen.leaderboard([place("run")]).to_frame()["yours"].sum() == 1
     assert ModelPlan("m", "timm:x", checkpoint=place("w.pth")).checkpoint == tmp_path / "w.pth"  # type: ignore[arg-type]
     with pytest.raises(UserError, match=r"nowhere\.csv"):
-        unseen.concepts("demo:untrained", images=place("data"), levels=place("nowhere.csv"), out=place("concepts"))
+        unseen.run(unseen.study("cog-v2", levels=place("nowhere.csv")), "demo:untrained", out=place("concepts"))
+    with pytest.raises(UserError, match=r"nowhere\.npz"):
+        study = unseen.study("shifts", datasets=[place("data/test")], backbone={"head": place("nowhere.npz")})
+        unseen.run(study, "timm:test_vit", out=place("shifts"), **quiet)
+    study = unseen.study("ericsson-2021", datasets=[place("data")], probes="knn", shots=1, seeds=1)
+    (tmp_path / "study.toml").write_text(study.to_toml())
+    measured = unseen.run(place("study.toml"), "demo:untrained", out=place("tasks"), progress=False)
+    study = study.replace(datasets="data")
+    again = unseen.run(study, features=place("tasks/features"), out=place("again"), progress=False)
+    assert isinstance(measured, Run)
+    assert isinstance(again, Run)
+    assert again.scores()["value"].tolist() == measured.scores()["value"].tolist() != []
     with pytest.raises(UserError, match="nowhere"):
-        unseen.shifts("timm:test_vit", head=place("nowhere.npz"), test_sets=place("data/test"), out=place("shifts"))
+        unseen.run(study, place("models.csv"), data={"": place("nowhere")}, out=place("tasks"))
 
 
 def test_report_is_the_function_also_after_its_package_is_imported() -> None:

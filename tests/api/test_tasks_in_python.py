@@ -1,4 +1,4 @@
-"""`unseen.tasks` gives what the command gives."""
+"""`unseen.run` gives what the command gives, for studies of tasks."""
 
 import json
 import pickle
@@ -50,25 +50,35 @@ def backbone(tmp_path: Path) -> str:
     return f"{tmp_path / 'own.py'}:pixels"
 
 
+def tasks(backbone: Any, out: Any, *, dry_run: bool = False, **given: Any) -> Any:
+    """The run of the study of tasks, or its plan; what is not an argument of `unseen.run` is a key of it."""
+    own = {key: given.pop(key) for key in ("data", "features") if key in given}
+    study = package.study("ericsson-2021").replace(**given)
+    return package.run(study, backbone, out=out, dry_run=dry_run, progress=False, **own)
+
+
 def values(folder: Path) -> dict[str, Any]:
     """What each job gave, by its key."""
     return {path.stem: json.loads(path.read_text())["values"] for path in (folder / "results").glob("*.json")}
 
 
 def test_images_as_on_the_command_line(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
-    plan = package.tasks(backbone, datasets="digits", limit=12, out=tmp_path / "python", dry_run=True)
+    keys = {"datasets": "digits", "limit": 12, "backbone": {"imagenet_top1": 20.0}}
+    study = package.study("ericsson-2021", **keys)
+    plan = package.run(study, backbone, out=tmp_path / "python", dry_run=True)
     assert isinstance(plan, Plan)
     assert (plan.jobs, plan.jobs_left) == (3, 3)
     assert plan.to_frame()["train"].tolist() == [120]
     assert plan.disk > 0
-    assert [notice.code for notice in plan.notices] == ["no-episodes"]
+    [notice] = plan.notices  # 36 images of each class are too few for episodes of 50 shots
+    assert (notice.code, dict(notice.arguments)["shots"]) == ("skipped-episodes", "50")
     assert not (tmp_path / "python").exists()
 
-    asked = {"datasets": ["digits"], "limit": 12, "imagenet_top1": 20.0, "progress": False}
-    run = package.tasks(load_backbone(backbone), out=tmp_path / "python", **asked)  # type: ignore[arg-type]
+    run = package.run(study, load_backbone(backbone), out=tmp_path / "python", progress=False)
     assert isinstance(run, Run)
-    options = ("--backbone", backbone, "--datasets", "digits", "--limit", 12, "--imagenet-top1", 20, "--workers", 1)
-    code, _, error = unseen("tasks", *options, "--out", tmp_path / "command")
+    keys_as_options = ("--limit", 12, "--set", "backbone.imagenet-top1=20", "--workers", 1)
+    options = ("--backbone", backbone, "--datasets", "digits", *keys_as_options)
+    code, _, error = unseen("run", "ericsson-2021", *options, "--out", tmp_path / "command")
     assert code == 0, error
     python, command = values(run.folder), values(tmp_path / "command")
     assert python.keys() == command.keys() != set()
@@ -76,7 +86,7 @@ def test_images_as_on_the_command_line(unseen: Unseen, tmp_path: Path, backbone:
     written = [json.loads((folder / "run.json").read_text()) for folder in (run.folder, tmp_path / "command")]
     assert all(each.pop("written") for each in written)  # when, and with which versions
     assert written[0] == written[1]
-    plan = package.tasks(backbone, datasets="digits", limit=12, out=run, dry_run=True)
+    plan = package.run(study, backbone, out=run, dry_run=True)
     assert isinstance(plan, Plan)
     assert (plan.jobs_left, plan.extraction, plan.probing, plan.disk) == (0, 0, 0, 0)
 
@@ -87,12 +97,12 @@ def test_features(unseen: Unseen, tmp_path: Path) -> None:
     for split in ("train", "val", "test"):
         y = np.arange(6).repeat(7)
         np.savez(tmp_path / f"features/pets/{split}.npz", X=np.eye(6)[y] + 0.4 * rng.normal(size=(42, 6)), y=y)
-    run = package.tasks("mine", features=tmp_path / "features", out=tmp_path / "python", progress=False)
+    run = tasks("mine", tmp_path / "python", features=tmp_path / "features")
     assert isinstance(run, Run)
     assert isinstance(run.data, RunData)
     assert set(run.scores()["probe"]) == {"linear", "centroids"}
     options = ("--features", tmp_path / "features", "--backbone", "mine", "--workers", 1)
-    code, _, error = unseen("tasks", *options, "--out", tmp_path / "command")
+    code, _, error = unseen("run", "ericsson-2021", *options, "--out", tmp_path / "command")
     assert code == 0, error
     assert values(run.folder) == values(tmp_path / "command") != {}
     page = run.report(tmp_path / "page.html")
@@ -102,14 +112,14 @@ def test_features(unseen: Unseen, tmp_path: Path) -> None:
 
 def test_fine_tuning(tmp_path: Path, backbone: str) -> None:
     small = load_backbone(backbone.replace(":pixels", ":small"))
-    asked: dict[str, Any] = {"datasets": "digits", "finetune": True, "trials": 1, "steps": 1}
-    plan = package.tasks(small, out=tmp_path / "run", dry_run=True, **asked)
+    study = package.study("finetune", datasets="digits", fine_tuned={"trials": 1, "steps": 1})
+    plan = package.run(study, small, out=tmp_path / "run", dry_run=True)
     assert isinstance(plan, Plan)
     assert (plan.jobs, plan.jobs_left) == (2, 2)
-    run = package.tasks(small, out=tmp_path / "run", progress=False, **asked)
+    run = package.run(study, small, out=tmp_path / "run", progress=False)
     assert isinstance(run, Run)
     assert set(run.scores()["probe"]) == {"fine-tuned"}
-    again = package.tasks(small, out=tmp_path / "again", progress=False, **asked)
+    again = package.run(study, small, out=tmp_path / "again", progress=False)
     assert isinstance(again, Run)
     assert again.scores()["value"].tolist() == run.scores()["value"].tolist()
     page = run.report(tmp_path / "page.html")
@@ -117,40 +127,55 @@ def test_fine_tuning(tmp_path: Path, backbone: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("backbone", "given", "message"),
     [
-        ({}, "no backbone was given"),
-        ({"backbone": "x", "datasets": "digit"}, "no data set 'digit'; did you mean digits"),
-        ({"backbone": "x", "protocol": "ericsson"}, "no protocol 'ericsson'"),
-        ({"features": "x", "images": "y"}, "leave out images and limit"),
-        ({"features": "nowhere"}, "no such folder"),
-        ({"backbone": "x", "images": "nowhere"}, "nowhere: no such folder"),
-        ({"finetune": True, "datasets": "digits"}, "give the backbone to fine-tune"),
-        ({"finetune": True, "features": "x"}, "leave out features"),
-        ({"invert": True, "grid": "4/2"}, "not used with invert: leave out grid"),
-        ({"dense": True, "finetune": True, "exif": True}, "not used with dense and finetune: leave out exif"),
-        ({"saliency": True, "sigmoid": True, "steps": 3}, "leave out steps and sigmoid"),
-        ({"images": "x", "datasets": "digits", "examples": 2}, "leave out examples"),
-        ({"finetune": True, "backbone": "x", "datasets": "digits", "seed": -1}, "seed must be from 0 to"),
-        ({"finetune": True, "backbone": "x", "datasets": "digits", "trials": 41}, "try 1 to 40 of them"),
-        ({"backbone": "x", "device": "gpu"}, "unknown device gpu"),
+        ((), {}, "no backbone was given"),
+        ("demo:untrained", {"datasets": "digit"}, "no data set 'digit'; did you mean digits"),
+        ("x:y", {"linear": {"protocol": "ericsson"}}, 'not "ericsson"; did you mean ericsson-2021'),
+        ((), {"features": "x", "data": "y"}, "not both"),
+        ((), {"features": "x", "limit": 3}, "x: no such folder"),
+        ((), {"features": "nowhere"}, "no such folder"),
+        ("x:y", {"data": "nowhere"}, "nowhere: no such folder"),
+        ((), {"probes": "fine-tuned", "datasets": "digits"}, "no backbone was given"),
+        ((), {"probes": "fine-tuned", "features": "x"}, "fine-tuned needs images"),
+        ("x:y", {"probes": "inversion", "saliency": {"grid": "4/2"}}, "saliency is not among the probes"),
+        ("x:y", {"probes": "saliency", "inversion": {"steps": 3}}, "inversion is not among the probes"),
+        ("x:y", {"probes": "inversion", "inversion": {"grid": "4/2"}}, "no key 'grid'"),
+        ("x:y", {"probes": "fine-tuned", "fine-tuned": {"seed": -1}}, "no key 'seed'"),
+        ("x:y", {"probes": "fine-tuned", "datasets": "digits", "fine-tuned": {"trials": 41}}, "try 1 to 40 of them"),
     ],
 )
-def test_mistakes(tmp_path: Path, asked: dict[str, Any], message: str) -> None:
+def test_mistakes(tmp_path: Path, backbone: Any, given: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        package.tasks(**asked, out=tmp_path / "run")
+        tasks(backbone, tmp_path / "run", **given)
+    assert not (tmp_path / "run").exists()
+
+
+def test_keys_that_no_probe_reads_are_told(tmp_path: Path, backbone: str, caplog: pytest.LogCaptureFixture) -> None:
+    tasks(backbone, tmp_path / "run", datasets="digits", limit=5, examples=2, dry_run=True)
+    assert "key examples is not used" in caplog.text
 
 
 def test_one_backbone_given_twice(tmp_path: Path, backbone: str) -> None:
     with pytest.raises(UserError, match="give each once"):
-        package.tasks([backbone, load_backbone(backbone)], datasets="digits", out=tmp_path / "run")
+        tasks([backbone, load_backbone(backbone)], tmp_path / "run", datasets="digits")
+
+
+def test_a_backbone_with_patches_is_for_probes_of_patches(tmp_path: Path) -> None:
+    """Its features are not those of whole images, so they are not probed as such."""
+    backbone = load_backbone("timm:test_vit", weights="random", patches=True)
+    with pytest.raises(UserError, match="loaded with patches, but linear needs one vector per image"):
+        tasks(backbone, tmp_path / "run", datasets="digits", limit=5)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_watch_can_be_sent_to_processes() -> None:
     assert isinstance(pickle.loads(pickle.dumps(Bars())), Bars)
 
 
-def test_one_probe_of_dense_tasks_may_be_a_string(tmp_path: Path) -> None:
+def test_one_probe_of_a_study_may_be_a_string(tmp_path: Path) -> None:
+    study = package.study("dense").replace(probes="patch-linear")
+    assert study.probes == ("patch-linear",)
     backbone = load_backbone("timm:test_vit", weights="random", patches=True)
-    with pytest.raises(UserError, match="no patch probe 'patch-lin'; did you mean patch-linear"):
-        package.tasks(backbone, dense=True, probes="patch-lin", out=tmp_path / "run")
+    with pytest.raises(UserError, match="no probe 'patch-lin'; did you mean patch-linear"):
+        package.run(study.replace(probes="patch-lin"), backbone, out=tmp_path / "run")

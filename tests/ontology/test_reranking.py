@@ -44,7 +44,8 @@ def test_only_concepts_that_are_asked_for_have_vectors(cats: Taxonomy, tmp_path:
 
 def test_vectors_are_for_measures_that_compare_text(cats: Taxonomy, tmp_path: Path) -> None:
     assert text_vectors("lin", None, cats, [], is_wordnet=True) is None
-    with pytest.raises(UserError, match="vectors needs levels=.cosine."):
-        text_vectors("lin", tmp_path, cats, [], is_wordnet=True, by="levels")
-    with pytest.raises(UserError, match="measure=.cosine. compares text"):
-        text_vectors("cosine", None, cats, [], is_wordnet=True)
+    with pytest.raises(UserError, match="vectors need measure=.cosine."):
+        text_vectors("lin", tmp_path, cats, [], is_wordnet=True)
+    for key, file in (("", "vectors=FILE"), ("word-vectors", "word_vectors=FILE")):
+        with pytest.raises(UserError, match=rf"measure=.cosine. compares text.*\({file}\)"):
+            text_vectors("cosine", None, cats, [], is_wordnet=True, key=key)

@@ -108,7 +108,7 @@ def open_dataset(
 
 @naming_extras()
 def extract(
-    backbone: "Backbone | str",
+    backbone: "Backbone | str | PathLike[str]",
     data: "OpenDataset | str | PathLike[str]",
     out: str | PathLike[str],
     *,
@@ -148,7 +148,6 @@ def extract(
         >>> features = unseen.extract("timm:resnet50.a1_in1k", "photos", out="features/")
         >>> features["train"].X.shape
     """
-    from unseen.backbones.patches import PatchSpec
     from unseen.data.core.open_dataset import OpenDataset
     from unseen.errors import UserError
     from unseen.features.patches import read_patches
@@ -167,12 +166,11 @@ def extract(
         study = study.replace(datasets=[data])
     stores = dict[str, Path]()
     with bars(show=progress) as watch:
-        given = Given(backbones=loaded, datasets=opened, allow_code=True)
+        given = Given(backbones=loaded, datasets=opened)
         work = FeatureExtraction(study, given, means, watch, share, split=split, by_name=False)
         for each, [store] in work.run(Path(out)):
             if (store / MANIFEST).is_file():
                 stores[each.split] = store
         if split is not None and not work.splits:
             raise UserError(f"split: the data set has no split '{split}'")
-        spatial = isinstance(work.backbones[0].spec, PatchSpec)
-    return {name: read_patches(store) if spatial else read_store(store) for name, store in stores.items()}
+    return {name: read_patches(store) if work.of_patches else read_store(store) for name, store in stores.items()}

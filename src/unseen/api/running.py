@@ -1,6 +1,7 @@
 """`unseen.study` and `unseen.run`: what is measured, and measuring it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace as with_values
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,8 @@ def study(name_or_file: Place, *, allow_code: bool = False, **keys: Any) -> "Stu
 
     Args:
         name_or_file: a name listed by `unseen ls studies`, a TOML file, or the folder of a run.
-        allow_code: allow a file to name Python files, which are executed.
+        allow_code: allow a file, or a table of models that the study is run with, to name Python files, which are
+            executed.
         keys: other values of its keys, as for `Study.replace`: `shots=[1, "all"]`, `knn={"k": 5}`.
 
     Returns:
@@ -39,13 +41,13 @@ def study(name_or_file: Place, *, allow_code: bool = False, **keys: Any) -> "Stu
 
     found = find_study(fspath(name_or_file))
     refuse_code(found, allowed=allow_code)
-    return found.replace(**keys) if keys else found
+    return with_values(found.replace(**keys), allow_code=allow_code)
 
 
 @naming_extras()
 def run(
     study: "Study | Place",
-    backbone: "Backbone | str | Sequence[Backbone | str]" = (),
+    backbone: "Backbone | Place | Sequence[Backbone | Place]" = (),
     *,
     data: "Place | OpenDataset | Mapping[str, Place] | Sequence[OpenDataset] | None" = None,
     features: Place | None = None,
@@ -65,8 +67,8 @@ def run(
 
     Args:
         study: the result of `unseen.study`, or what it takes: a name, a TOML file, or the folder of a run.
-        backbone: one or several ids, or backbones loaded with `unseen.load_backbone`. With `features`, the names of
-            the backbones to use; by default all.
+        backbone: one or several ids, backbones loaded with `unseen.load_backbone`, or a CSV file of models. With
+            `features`, the names of the backbones to use; by default all.
         data: the folder that contains the data sets; a mapping with places that have names of their own, such as
             {"": "/data", "imagenet-21k": "fall11_whole.tar"}; or data sets opened with `unseen.open_dataset`, which
             replace "all" and are added to those that the study names.
@@ -91,8 +93,10 @@ def run(
         >>> run.report("page.html")
     """
     from unseen.api.running import study as find
+    from unseen.backbones.backbone import Backbone
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
+    from unseen.studies.backbones import named_in_python
     from unseen.studies.given import Given
     from unseen.studies.places import Places
     from unseen.studies.progress_bars import bars
@@ -101,30 +105,21 @@ def run(
 
     share = checked_part(part)
     means = chosen_means(workers, devices=devices, executor=executor)
-    chosen, loaded = named_backbones(study if isinstance(study, Study) else find(study), backbone)
+    backbones = [backbone] if isinstance(backbone, str | PathLike | Backbone) else list(backbone)
+    chosen, loaded = named_in_python(study if isinstance(study, Study) else find(study), backbones)
     places, opened = _places(data)
     if features is not None and data is not None:
         raise UserError("give images (data=) or features (features=), not both")
     given = Given(
         Places() if places is None else Places.of(places), None if features is None else Path(features), loaded,
-        opened, allow_code=True,
+        opened, allow_code=chosen.allow_code,
     )  # fmt: skip
     folder = Path(out)
     with bars(show=progress) as watch:
         if dry_run:
-            return plan_study(chosen, given, folder, means=means, watch=watch, part=share)
+            return plan_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace)
         run_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace)
     return Run(folder)
-
-
-def named_backbones(
-    study: "Study", backbone: "Backbone | str | Sequence[Backbone | str]"
-) -> "tuple[Study, list[Backbone]]":
-    """The study with the ids among some backbones, and those that are loaded."""
-    from unseen.backbones.backbone import Backbone
-    from unseen.studies.backbones import named_in_python
-
-    return named_in_python(study, [backbone] if isinstance(backbone, str | Backbone) else list(backbone))
 
 
 def _places(

@@ -73,7 +73,7 @@ def run(
     means = machine.means
     watch = CommandWatch(means, share)
     if only_plan:
-        return dry_run(chosen, given, out, watch)
+        return dry_run(chosen, given, out, watch, replacing=replace)
     with others_shown(out, lambda: finish_run(out)):
         run_study(chosen, given, out, means=means, watch=watch, part=share, replacing=replace)
     return finish_run(out)

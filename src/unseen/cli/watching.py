@@ -73,12 +73,12 @@ def place_of(means: Means) -> str:
     return "the GPU" if on_gpu() else counted(means.workers, "core")
 
 
-def dry_run(study: "Study", given: "Given", out: Path, watch: CommandWatch) -> None:
+def dry_run(study: "Study", given: "Given", out: Path, watch: CommandWatch, *, replacing: bool = False) -> None:
     """Print the plan of a study, and a notice if the disk has too little space."""
     from unseen.features.disk import lacking_space
     from unseen.studies.run import plan_study
 
-    plan = plan_study(study, given, out, means=watch.means, watch=watch, part=watch.part)
+    plan = plan_study(study, given, out, means=watch.means, watch=watch, part=watch.part, replacing=replacing)
     watch.planned(plan)
     if lacking := lacking_space(out, plan.disk):
         note(lacking)

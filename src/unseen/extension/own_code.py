@@ -20,7 +20,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, call, did_you_mean, on_command_line, option
 
 SUFFIX = ".py"
 SHORT = 12
@@ -63,6 +63,11 @@ def own_place(name: str) -> tuple[str, str]:
 def runs_code(backbone: str) -> bool:
     """Whether loading a backbone executes code that its id names: a Python file, or a torch.hub folder."""
     return is_own_file(backbone) or backbone.startswith("hub:")
+
+
+def allowing_code() -> str:
+    """How the user allows code that a file names: an option of commands, an argument of `unseen.study` in Python."""
+    return option("allow-code", True) if on_command_line() else call("study", "allow-code", True)
 
 
 def told_before(name: str, tell: Callable[[str], None]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.errors import UserError, argument, option
+from unseen.errors import UserError, option, setting
 from unseen.ontology.concept_sets import concept_set
 from unseen.ontology.information import Floats
 from unseen.ontology.levels import Levels, load_levels, rerank_levels
@@ -25,22 +25,23 @@ def text_vectors(
     ids: Sequence[str],
     *,
     is_wordnet: bool,
-    by: str = "measure",
+    key: str = "",
     tell: Callable[[str], None] = lambda _: None,
 ) -> Floats | None:
     """(len(taxonomy), d) text vectors if the measure needs them: rows of nodes other than `ids` are zero.
 
     Args:
         path: file of word vectors.
-        by: the argument that chose the measure, for error messages.
+        key: the key of a setting that names this file, for error messages; by default, it is an option.
         tell: called with a sentence about concepts without known words.
     """
     if get_measure(measure).uses != "vectors":
         if path:
-            raise UserError(f"{argument('vectors')} needs {option(by, 'cosine')}, not {measure}")
+            raise UserError(f"word vectors need {option('measure', 'cosine')}, not {measure}")
         return None
     if path is None:
-        raise UserError(f"{option(by, measure)} compares text: give a word-vector file ({option('vectors', 'FILE')})")
+        file = setting(key, "FILE") if key else option("vectors", "FILE")
+        raise UserError(f"{option('measure', measure)} compares text: give a word-vector file ({file})")
     concepts = sorted(set(ids))
     nodes = taxonomy.index(concepts)
     texts = wordnet_texts(concepts) if is_wordnet else [ConceptText((taxonomy.names[i],), "") for i in nodes]
@@ -59,20 +60,18 @@ def reranked(
     path: Path | None,
     seen_name: str,
     *,
-    by: str = "measure",
     tell: Callable[[str], None] = lambda _: None,
 ) -> Levels:
     """Levels of WordNet concepts, reranked by similarity to the seen ones under another measure.
 
     Args:
         path: file of word vectors, for measures that compare text.
-        by: the argument that chose the measure, for error messages.
     """
     loaded, net = load_levels(levels), wordnet()
     get_measure(measure)
     seen, universe = concept_set(seen_name, net.taxonomy), net.members("imagenet-21k")
     ids = [*universe, *seen, *(concept.wnid for concept in loaded.concepts)]
     taxonomy = net.taxonomy.closure(ids, "WordNet 3.0")
-    vectors = text_vectors(measure, path, taxonomy, ids, is_wordnet=True, by=by, tell=tell)
+    vectors = text_vectors(measure, path, taxonomy, ids, is_wordnet=True, tell=tell)
     recipe = Recipe(f"{loaded.name}-{measure}", "imagenet-21k", seen_name, measure=measure)
     return rerank_levels(loaded, recipe, Space(taxonomy, given_vectors=vectors), seen)

@@ -73,7 +73,7 @@ PROTOCOLS = {protocol.name: protocol for protocol in (ERICSSON_2021, ERICSSON_20
 
 def task_protocol(name: str, converge: str | None = None) -> ManyShotProtocol:
     """A protocol by its name; `converge`, "chosen" or "all", overrides its own."""
-    protocol = look_up(PROTOCOLS, name, "protocol", " of the task study")
+    protocol = look_up(PROTOCOLS, name, "protocol", " of the linear probe")
     if converge is None:
         return protocol
     known: dict[str, Converge] = {"chosen": "chosen", "all": "all"}

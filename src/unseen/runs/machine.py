@@ -27,6 +27,8 @@ def chosen_means(
         executor: name of an executor; "ray:ADDRESS" for a cluster at an address.
         every_gpu: use all GPUs if `devices` is not given.
     """
+    if workers < 0:
+        raise UserError(f"{argument('workers')} must be at least 0, not {workers}")
     decoders, workers = (0, 1) if workers == 0 else (None, workers)
     executor, address = _executor(executor)
     if devices is not None and executor not in {None, "devices"}:

@@ -51,6 +51,8 @@ def parse_part(text: str) -> Part:
 
 def checked_part(part: Part) -> Part:
     """Return the part, or refuse an invalid one."""
+    if isinstance(part, str) or len(part) != 2:
+        raise UserError(f"part must be two numbers, for instance (2, 4) for the second of four, not {part!r}")
     number, parts = part
     if not 1 <= number <= parts:
         raise UserError(f"part {number} of {parts}: the first number must be between 1 and the second")

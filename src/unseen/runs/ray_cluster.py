@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unseen.errors import UserError, argument, option
+from unseen.errors import UserError, option
 from unseen.runs.ray_local import start_local
 from unseen.runs.results import versions
 
@@ -98,7 +98,8 @@ def _refuse_unreachable(address: str) -> None:
     """Report at once that no cluster answers, which takes Ray a minute."""
     host, _, port = address.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
-        raise UserError(f"{argument('ray-address')} must be host:port, for instance 10.0.0.1:6379, not '{address}'")
+        ray = option("executor", f"ray:{address}")
+        raise UserError(f"{ray}: the address must be host:port, for instance ray:10.0.0.1:6379")
     try:
         socket.create_connection((host, int(port)), timeout=10).close()
     except OSError as error:

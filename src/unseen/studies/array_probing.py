@@ -93,6 +93,8 @@ def probe_arrays(
     own = isinstance(probe, Probe) or is_own_file(fspath(probe))
     names, code = chosen_code([] if isinstance(probe, Probe) else [probe], metric, tell)
     chosen = probe if isinstance(probe, Probe) else code.probes[0].probe if own else get_probe(names[0])
+    if chosen.input != "vectors":
+        raise UserError(f"{chosen.name} needs {chosen.input}, not feature vectors; use unseen.run with a backbone")
     if code.metrics and not chosen.scored:
         raise UserError(f"the probe {chosen.name} returns no class scores, which metrics of your own need")
     if protocol is not None:

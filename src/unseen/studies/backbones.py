@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -215,10 +216,17 @@ def as_published(backbone: "Backbone") -> "Backbone":
     return replace(backbone, spec=replace(backbone.spec, transform=changed))
 
 
-def named_in_python(study: Study, backbones: "Sequence[Backbone | str]") -> "tuple[Study, list[Backbone]]":
-    """The study with the ids among some backbones, and those that are loaded."""
-    ids = [each for each in backbones if isinstance(each, str)]
-    loaded = [each for each in backbones if not isinstance(each, str)]
+def named_in_python(
+    study: Study, backbones: "Sequence[Backbone | str | PathLike[str]]"
+) -> "tuple[Study, list[Backbone]]":
+    """The study with the ids and files among some backbones, and those that are loaded."""
+    from unseen.backbones.backbone import Backbone
+
+    ids = [fspath(each) for each in backbones if isinstance(each, str | PathLike)]
+    loaded = [each for each in backbones if isinstance(each, Backbone)]
+    if len(ids) + len(loaded) < len(backbones):
+        wrong = next(each for each in backbones if not isinstance(each, str | PathLike | Backbone))
+        raise UserError(f"backbone: {wrong!r:.60} is not an id, or a backbone loaded with unseen.load_backbone")
     if not backbones:
         return study, []
     return study.replace(backbones=ids), loaded

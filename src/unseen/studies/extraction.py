@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unseen.backbones.patches import PatchSpec
 from unseen.data.core.manifest import Manifest, drawn, whole
 from unseen.data.core.source import ImageSource
 from unseen.data.core.splits import Splits
@@ -92,7 +93,12 @@ class FeatureExtraction:
             decode=study.decode,
             part=self.part,
         )
-        return found if study.backbone_keys("").patches is None else patch_settings(found, self.backbones)
+        return patch_settings(found, self.backbones) if self.of_patches else found
+
+    @property
+    def of_patches(self) -> bool:
+        """Whether there are features of patches: the study has a number of them, or a backbone was loaded with them."""
+        return any(isinstance(each.spec, PatchSpec) for each in self.backbones)
 
     @cached_property
     def splits(self) -> list[ExtractedSplit]:

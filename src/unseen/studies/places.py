@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 
-from unseen.errors import UserError, did_you_mean, option
+from unseen.errors import UserError, did_you_mean, on_command_line, option
 
 LEVELS, SEEN, TRUTH, LPIPS = "imagenet-21k", "imagenet-1k", "truth", "lpips"
 NAMES = {
@@ -21,6 +21,11 @@ USUAL = {
     LPIPS: ("lpips",),
 }
 """Where they are looked up below the folder of all data, if no other place is given."""
+
+
+def named_place(name: str, value: str) -> str:
+    """A place as the user gives it: `--data imagenet-1k=FOLDER`, or `data={'imagenet-1k': FOLDER}` in Python."""
+    return option("data", f"{name}={value}") if on_command_line() else f"{option('data')}{{{name!r}: {value}}}"
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ class Places:
                 named[name] = place
             else:
                 hint = did_you_mean(name, NAMES) or f"; there are {', '.join(NAMES)}"
-                raise UserError(f"{option('data', f'{name}={place}')}: no place is called '{name}'{hint}")
+                raise UserError(f"{named_place(name, place)}: no place is called '{name}'{hint}")
         if root is not None and not root.exists():
             raise UserError(f"{root}: no such folder; give the folder that contains the data sets ({option('data')})")
         return cls(root, named)

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unseen.data.core.dataset import Dataset
-from unseen.device import default_device
+from unseen.device import default_device_type
 from unseen.errors import UserError, option
 from unseen.features.settings import Settings, extraction_settings
 from unseen.probes.by_name.inversion import Inversion
@@ -27,6 +28,9 @@ from unseen.studies.places import LPIPS
 from unseen.studies.probes import StudyProbe, StudyProbes, study_probes
 from unseen.studies.study import Study
 from unseen.studies.watch import Watch
+
+if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
 
 IMAGE_INPUTS = ("patches", "images", "outputs")
 """Inputs of probes that need images, even if there are features."""
@@ -94,8 +98,18 @@ class OpenedStudy:
         if isinstance(features, Path):
             source = FolderFeatures(self.study, opened, features, self.backbones.names, self.watch.tell)
         else:
-            source = ImageFeatures(self.study, opened, self.backbones.vectors, self.settings)
+            source = ImageFeatures(self.study, opened, self._of_whole_images(probes[0]), self.settings)
         yield VectorStage(self.study, own, opened, source, self.backbones.top1)
+
+    def _of_whole_images(self, probe: StudyProbe) -> "list[Backbone]":
+        """The backbones with one vector per image; one that was loaded with patches in Python is refused."""
+        for each in self.backbones.vectors:
+            if each.spec.pool == "patches":
+                raise UserError(
+                    f"{each.label}: was loaded with patches, but {probe.probe.name} needs one vector per image; load "
+                    "it without patches"
+                )
+        return self.backbones.vectors
 
     def _patches(self) -> Iterator[Stage]:
         probes, data = self._of("patches")
@@ -106,9 +120,11 @@ class OpenedStudy:
 
     def _trainings(self) -> Iterator[Stage]:
         """Classes are learned with the preprocessing of the study, boxes and maps with each backbone's own."""
+        probes = [each for each in self.probes.of("images") if not isinstance(each.probe, SingleImageProbe)]
+        if not probes:
+            return
         from unseen.studies.inputs.images import TrainingStage
 
-        probes = [each for each in self.probes.of("images") if not isinstance(each.probe, SingleImageProbe)]
         data = taken([each.probe for each in probes], self.opened)
         for dense in (False, True):
             chosen = [each for each in data if each.dataset.dense == dense]
@@ -168,7 +184,7 @@ def open_study(study: Study, given: Given, means: Means, watch: Watch, part: Par
     if features is not None:
         _refuse_without_images(probes)
     backbones = StudyBackbones(
-        study, given.backbones, default_device().type, watch.tell, given.allow_code, named=features is not None
+        study, given.backbones, default_device_type(), watch.tell, given.allow_code, named=features is not None
     )
     if isinstance(features, FeatureFiles):
         title = "your data" if features.dataset == features.backbone else features.dataset

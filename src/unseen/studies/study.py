@@ -34,6 +34,7 @@ class Study(StudyKeys):
         data: tables of the user's own data sets by name, with the keys of a data set's own file.
         settings: values for probes by the names of their tables, with the names of keys.
         files: paths of named files, with the SHA-256 that they had in a run.
+        allow_code: whether code that tables of models name may be executed; never read from a file.
     """
 
     name: str = ""
@@ -41,6 +42,7 @@ class Study(StudyKeys):
     data: Mapping[str, Table] = field(default_factory=dict)
     settings: Mapping[str, Table] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    allow_code: bool = field(default=False, compare=False)
 
     def __repr__(self) -> str:
         own = {each.name: each.default for each in fields(StudyKeys)}

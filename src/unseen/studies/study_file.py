@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from unseen.errors import UserError, option
-from unseen.extension.own_code import is_own_file, own_file, own_place, runs_code
+from unseen.errors import UserError
+from unseen.extension.own_code import allowing_code, is_own_file, own_file, own_place, runs_code
 from unseen.files import atomic_write
 from unseen.ontology.class_lists import CLASS_LISTS
 from unseen.studies.backbones import Entry
@@ -271,5 +271,5 @@ def refuse_code(study: Study, *, allowed: bool) -> None:
     first = next(iter(named_code(study)), None)
     if first is not None and not allowed:
         raise UserError(
-            f"{study.name}: names code that would run here ({first}); if you trust it, add {option('allow-code', True)}"
+            f"{study.name}: names code that would run here ({first}); if you trust it, allow it with {allowing_code()}"
         )

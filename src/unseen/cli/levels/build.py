@@ -73,6 +73,7 @@ def build_from_inputs(recipe: Recipe, inputs: Inputs, explain: Sequence[str]) ->
             taxonomy,
             [*universe, *seen],
             is_wordnet=inputs.taxonomy is None,
+            key="word-vectors",
             tell=note,
         ),
         information=_information(inputs.frequencies, full, taxonomy, universe),

@@ -18,7 +18,7 @@ from unseen.data.core.tars.archive import images_in, is_image, open_plain_tar
 from unseen.data.core.tars.imagenet_tars import imagenet_tars
 from unseen.data.core.tars.index import Group, Groups, Watch, index_tars, open_index
 from unseen.data.core.tars.tar_images import TarImages
-from unseen.errors import UserError, did_you_mean, on_command_line, option
+from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table, read_text
 from unseen.text.words import whole_number
 
@@ -43,8 +43,8 @@ def imagenet_1k(
     """
     if split is None:
         there = [name for name, folders in SPLITS.items() if any((root / folder).is_dir() for folder in folders)]
-        how = f"choose one ({option('split')})" if on_command_line() else "give the folder of one of them"
-        raise UserError(f"{root}: has several splits; {how}: {' or '.join(there or ['train', 'val'])}")
+        one = " or ".join(there or ["train", "val"])
+        raise UserError(f"{root}: has several splits; give the folder of one of them: {one}")
     if split not in SPLITS:
         raise UserError(f"{root}: no split '{split}'{did_you_mean(split, SPLITS)}; there are {', '.join(SPLITS)}")
     place = _find(root, split)

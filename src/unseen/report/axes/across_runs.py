@@ -208,7 +208,7 @@ def _missing(
 
 def _how_to_get(axis: str) -> str:
     if axis == SHIFTS:
-        return f"a run of unseen shifts run, or the output of unseen shifts fit ({option('shifts')}),"
+        return f"a run of the study shifts, or the output of unseen shifts fit ({option('shifts')}),"
     return f"a run of unseen {axis}"
 
 

@@ -14,7 +14,7 @@ from unseen.data.sources.open_source import open_images
 from unseen.errors import UserError, option
 from unseen.runs.setup import SplitsUsed
 from unseen.studies.concepts.levels import ChosenLevels
-from unseen.studies.places import LEVELS, TRUTH, Places
+from unseen.studies.places import LEVELS, TRUTH, Places, named_place
 from unseen.studies.places import SEEN as IMAGENET_1K
 from unseen.studies.study import Study
 from unseen.studies.watch import Watch
@@ -45,7 +45,7 @@ def open_domains(
     levels, images = {name: chosen.domains[name] for name in names if name != seen}, places.place(LEVELS)
     if levels and images is None:
         raise UserError(
-            f"{', '.join(levels)}: give the images of the levels ({option('data', f'{LEVELS}=PLACE')}), ImageNet-21K "
+            f"{', '.join(levels)}: give the images of the levels ({named_place(LEVELS, 'PLACE')}), ImageNet-21K "
             "for cog-v2"
         )
     if levels and images is not None:
@@ -93,7 +93,7 @@ def _seen(chosen: ChosenLevels, places: Places, watch: Watch) -> OpenDataset:
         rest = option("datasets", [*chosen.domains])
         what = "ImageNet-1K" if chosen.seen_domain == SEEN else "the seen concepts"
         raise UserError(
-            f"{chosen.seen_domain}: give the images of {what} ({option('data', f'{IMAGENET_1K}=FOLDER')}), or leave it "
+            f"{chosen.seen_domain}: give the images of {what} ({named_place(IMAGENET_1K, 'FOLDER')}), or leave it "
             f"out: {rest}"
         )
     truth = places.path(TRUTH)

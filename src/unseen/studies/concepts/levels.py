@@ -11,7 +11,7 @@ from unseen.data.concepts.drawing_levels import drawing_domains, drawing_levels
 from unseen.data.own.concept_data import ConceptData, open_concept_data
 from unseen.data.own.concept_domains import own_domains
 from unseen.data.own.concept_file import ConceptDescription, ConceptFile, is_concept_file, read_concept_file
-from unseen.errors import UserError
+from unseen.errors import UserError, setting
 from unseen.ontology.levels import SHIPPED, Levels, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.measures import all_measures
@@ -98,10 +98,13 @@ def choose_levels(
     name = "" if isinstance(levels, Levels) else str(levels)
     if name in DRAWN_LEVELS:
         return _drawn_levels(name, vectors, seen)
-    if name in all_measures():
-        chosen = reranked(SHIPPED[0], name, vectors, "imagenet-1k", by="levels", tell=tell)
-    elif vectors:
+    of_text = name in all_measures() and all_measures()[name].uses == "vectors"
+    if vectors and not of_text:
         raise UserError(f'word-vectors needs levels = "cosine", not {name or "existing levels"}')
+    if of_text and not vectors:
+        raise UserError(f'levels = "{name}" compares text: give a word-vector file ({setting("word-vectors", "FILE")})')
+    if name in all_measures():
+        chosen = reranked(SHIPPED[0], name, vectors, "imagenet-1k", tell=tell)
     else:
         chosen = levels if isinstance(levels, Levels) else random_sets() if name == RANDOM else load_levels(levels)
     prefix = RANDOM if name == RANDOM else "l"

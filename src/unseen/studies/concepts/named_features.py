@@ -63,7 +63,7 @@ def named_features(folder: Path, backbone: str, levels: Mapping[str, Collection[
         if len({*concepts}) < 2:
             raise UserError(
                 f"{domain}: has a single class ({', '.join(concepts)}), and a classifier needs two; add classes, or "
-                f"leave the domain out ({option('domains')})"
+                f"leave the domain out ({option('datasets')})"
             )
     needed = {name for concepts in levels.values() for name in concepts}
     found = [

@@ -15,6 +15,7 @@ from unseen.probes.by_name.linear import Linear
 from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.job import Job
 from unseen.runs.data import RunData
+from unseen.runs.execute import even
 from unseen.runs.fit_progress import FitProgress
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
@@ -87,7 +88,7 @@ class VectorStage:
             disk=planned.bytes,
             free=free_disk(out) if isinstance(self.source, ImageFeatures) else 0,
             memory=self._memory(features) if todo else 0,
-            loads=loads(jobs, todo, job_cost(features)),
+            loads=loads(jobs, todo, job_cost(features) if todo else even),  # counting costs takes PyTorch
             notices=[*self.opened.absent, *planned.faults, *self._skipped(features)],
         )
 

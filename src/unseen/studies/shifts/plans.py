@@ -6,8 +6,8 @@ from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from unseen.errors import UserError, did_you_mean, option
-from unseen.extension.own_code import runs_code
+from unseen.errors import UserError, did_you_mean
+from unseen.extension.own_code import allowing_code, runs_code
 from unseen.files import read_table
 from unseen.text.words import whole_number
 
@@ -90,7 +90,7 @@ def read_plans(path: Path, *, common: ModelPlan | None = None, allow_code: bool 
         if runs_code(row["backbone"]) and not allow_code:
             raise UserError(
                 f"{path}, line {line}: the backbone {row['backbone']} is code that would run here; "
-                f"if you trust this file and that code, add {option('allow-code', True)}"
+                f"if you trust this file and that code, allow it with {allowing_code()}"
             )
         plans[model] = ModelPlan(
             model=model,

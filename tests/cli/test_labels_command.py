@@ -1,4 +1,4 @@
-"""`unseen concepts --label-noise` on runs of features in files, and of images in the true formats of ImageNet."""
+"""`unseen labels` on runs of features in files, and of images in the true formats of ImageNet."""
 
 import csv
 from base64 import b64decode
@@ -15,13 +15,12 @@ from unseen.cli.main import app
 
 Unseen = Callable[..., tuple[int, str, str]]
 LEVELS = {"l1": ["n02121808", "n02124623", "n02125081"], "l2": ["n03930630", "n04037443", "n04285008"]}
-QUICK = ("--protocol", "cog-v2-short", "--seeds", 1, "--workers", 1)
-NOISE = ("concepts", "--label-noise", "--out")
+QUICK = ("--set", "logistic.protocol=cog-v2-short", "--seeds", 1, "--workers", 1)
 EACH = 8
 
 
 def concepts(*words: object) -> None:
-    app([str(word) for word in ("concepts", *words, *QUICK)], standalone_mode=False)
+    app([str(word) for word in ("run", "cog-v2", *words, *QUICK)], standalone_mode=False)
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +43,16 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
             np.savez(place, X=X.astype(np.float32), y=y, classes=np.array(names), ids=ids)
         lines += [f"{level[1]},{rank},{name},{name}" for rank, name in enumerate(names)]
     (folder / "levels.csv").write_text("\n".join(lines))
-    given = ("--features", folder / "features", "--levels", folder / "levels.csv", "--domains", "l1,l2")
+    levels = ("--set", f"levels={folder / 'levels.csv'}", "--datasets", "l1,l2")
+    given = ("--features", folder / "features", *levels)
     concepts(*given, "--shots", "1,all", "--out", folder / "run")
     return folder
 
 
 def test_images_that_look_like_a_concept_elsewhere_are_listed(study: Path, tmp_path: Path, unseen: Unseen) -> None:
     page, table = tmp_path / "noise.html", tmp_path / "noise.csv"
-    words = (*NOISE, study / "run", "--features", study / "features", "--threshold", 0.8)
-    answer = unseen(*words, "--page", page, "--table", table)
+    words = ("labels", study / "run", "--features", study / "features", "--threshold", 0.8)
+    answer = unseen(*words, "--out", page, "--table", table)
     assert answer.code == 0, answer.err
     rows = list(csv.DictReader(table.read_text().splitlines()))
     found = {(row["image"], row["predicted"]) for row in rows}
@@ -67,33 +67,33 @@ def test_images_that_look_like_a_concept_elsewhere_are_listed(study: Path, tmp_p
     assert "<img" not in text
     assert "wildcat" in text  # n02124623 by its name
     assert "pickup" in text
-    assert unseen(*words, "--page", tmp_path / "noise.parquet").code == 0
+    assert unseen(*words, "--out", tmp_path / "noise.parquet").code == 0
     assert (tmp_path / "noise.parquet").read_bytes()[:4] == b"PAR1"
 
 
 def test_thumbnails_come_out_of_the_tar_files(tmp_path: Path, unseen: Unseen) -> None:
     tiny: TinyImageNet = make_tiny_imagenet(tmp_path / "imagenet")
     run, page = tmp_path / "run", tmp_path / "noise.html"
-    images = ("--images", tiny.imagenet_21k)
-    seen = ("--imagenet-1k", tiny.imagenet_1k)
-    drawn = ("--levels", tiny.levels, "--splits", tiny.splits)
+    images = ("--data", f"imagenet-21k={tiny.imagenet_21k}")
+    seen = ("--data", f"imagenet-1k={tiny.imagenet_1k}")
+    drawn = ("--set", f"levels={tiny.levels}", "--set", f"splits={tiny.splits}")
     concepts("--backbone", tiny.backbone, *images, *seen, *drawn, "--shots", "all", "--out", run)
-    words = (*NOISE, run, "--threshold", 0, "--page", page)
+    words = ("labels", run, "--threshold", 0, "--out", page)
     assert unseen(*words, *images, *seen).code == 0
     pictures = page.read_text().split('src="data:image/jpeg;base64,')[1:]
     assert len(pictures) == 6 * 3 * TEST  # six pairs of three domains of three concepts
     with Image.open(BytesIO(b64decode(pictures[0].partition('"')[0]))) as picture:
         assert picture.size == (96, 96)
-    partly = unseen(*words, *images, "--domains", "in1k,l2")
+    partly = unseen(*words, *images, "--datasets", "in1k,l2")
     assert "No thumbnails of in1k" in partly.err
     assert page.read_text().count("<img") == 3 * TEST
     other = tmp_path / "imagenet" / "imagenet-1k" / "ILSVRC2012_img_train.tar"
-    assert "not among the images" in unseen(*words, "--images", other).err
+    assert "not among the images" in unseen(*words, "--data", f"imagenet-21k={other}").err
 
 
 def test_mistakes_are_named(study: Path, tmp_path: Path, unseen: Unseen) -> None:
-    words = (*NOISE, study / "run", "--features", study / "features", "--page", tmp_path / "noise.html")
-    assert "takes one backbone, not 2" in unseen(*words, "--backbone", "a", "--backbone", "b").err
+    words = ("labels", study / "run", "--features", study / "features", "--out", tmp_path / "noise.html")
+    assert "takes one backbone here, not 2" in unseen(*words, "--backbone", "a", "--backbone", "b").err
     answer = unseen(*words, "--threshold", 1)
     assert (answer.code, "threshold must be a probability" in answer.err) == (2, True)
     assert not (tmp_path / "noise.html").exists()
