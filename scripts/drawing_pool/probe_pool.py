@@ -20,7 +20,7 @@ from torch import Tensor
 
 from drawing_pool.networks import network, setups
 from unseen.backbones.tiny_cnn import TinyCNN
-from unseen.data.concepts.drawing_levels import OWN, drawing_domains, drawings
+from unseen.data.concepts.drawing_levels import OWN, SEEN, drawing_domains, drawings
 from unseen.files import atomic_write
 from unseen.probes.ridge import leave_one_out, ridge
 from unseen.reading.arrays import read_npz
@@ -39,24 +39,25 @@ def main() -> None:
 
     weights = read_npz(args.networks)
     names = dict.fromkeys(name.partition("/")[0] for name in weights)
-    chosen, domains = [setup for setup in setups() if setup.name in names], drawing_domains(OWN)
+    chosen = [setup for setup in setups() if setup.name in names]
+    levels = {name: wnids for name, wnids in drawing_domains(OWN).items() if name != SEEN}
     hits = []
     for number, setup in enumerate(chosen, start=1):
         made, start = network(setup), f"{setup.name}/"
         state = {name.removeprefix(start): weights[name] for name in weights if name.startswith(start)}
         made.load_state_dict({name: torch.from_numpy(array) for name, array in state.items()})
-        splits = {name: features_of(made.eval(), wnids) for name, wnids in domains.items()}
+        splits = {name: features_of(made.eval(), wnids) for name, wnids in levels.items()}
         hits.append(np.stack([hits_of(*each) for each in splits.values()]))
         if args.features:
             keep_features(args.features / f"{setup.name}.npz", splits)
-        accuracies = " ".join(f"{100 * domain.mean():.1f}" for domain in hits[-1])
+        accuracies = " ".join(f"{100 * level.mean():.1f}" for level in hits[-1])
         print(f"{number} of {len(chosen)}: {setup.name} {accuracies}", flush=True)
     about = {
         "networks": [asdict(setup) for setup in chosen],
-        "domains": {name: list(wnids) for name, wnids in domains.items()},
+        "levels": {name: list(wnids) for name, wnids in levels.items()},
     }
     with atomic_write(args.out) as file:
-        packed = np.packbits(np.stack(hits), axis=-1)  # (networks, domains, test drawings / 8, rounded up)
+        packed = np.packbits(np.stack(hits), axis=-1)  # (networks, levels, test drawings / 8, rounded up)
         np.savez_compressed(file, hits=packed, drawings=hits[0].shape[-1], about=json.dumps(about))
 
 
@@ -67,7 +68,7 @@ def features_of(made: TinyCNN, wnids: Sequence[str]) -> tuple[Split, Split]:
     def split(name: str) -> Split:
         pixels, labels = drawings(wnids, name)
         ink = torch.from_numpy(pixels[:, None]).float() / 255
-        X = torch.cat([made(part) for part in torch.split(ink, 500)])
+        X = torch.cat([made(part) for part in torch.split(ink, 100)])
         return torch.nn.functional.normalize(X), torch.from_numpy(labels)
 
     return split("train"), split("test")
@@ -84,7 +85,7 @@ def hits_of(train: Split, test: Split) -> NDArray[np.bool_]:
 
 
 def keep_features(path: Path, splits: dict[str, tuple[Split, Split]]) -> None:
-    """Write the features in half precision, as `DOMAIN/train` and `DOMAIN/test`."""
+    """Write the features in half precision, as `LEVEL/train` and `LEVEL/test`."""
     sides = {
         f"{name}/{side}": split[0]
         for name, both in splits.items()

@@ -18,7 +18,7 @@ from unseen.cli.main import app
 Unseen = Callable[..., Any]
 TOP = {
     "demo", "probe", "run", "show", "extract", "shifts", "report", "leaderboard", "papers", "levels", "ls", "doctor",
-    "export", "check", "labels",
+    "export", "check", "labels", "panel",
 }  # fmt: skip
 
 
