@@ -119,7 +119,7 @@ def complete(line: str) -> list[str]:
 
 
 def test_shells_complete_commands_and_choices() -> None:
-    assert complete("unseen pa") == ["papers"]
+    assert complete("unseen pa") == ["panel", "papers"]
     assert complete("unseen run cog-v") == ["cog-v1", "cog-v2"]
     assert complete("unseen run cog-v2 --probes logistic,patch-") == ["logistic,patch-context", "logistic,patch-linear"]
     assert complete("unseen run ericsson-2021 --datasets voc2007,aircr") == ["voc2007,aircraft"]

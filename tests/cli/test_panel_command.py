@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,11 +44,13 @@ def test_the_panel_is_written_with_its_errors(runs: list[Path], tmp_path: Path, 
     whole = drawing_levels(OWN).levels
     for number in levels.numbers:
         assert {*levels.ids(number)} <= {*whole.ids(number)}
-    assert {row["level"]: row["against_random"] for row in rows} == {"1": "better", "2": "not resolved"}
+    verdicts = {row["level"]: row["against_random"] for row in rows}
+    assert verdicts["1"] == "better"
+    assert verdicts["2"] in {"not resolved", "worse"}
     assert {row["runs"] for row in rows} == {"first+second"}
     assert {row["backbones"] for row in rows} == {"12"}
     assert answer.out.count("l1") == 2  # in the table and in the sentence that says what it is worth
-    assert "not measurably better" in answer.out
+    assert re.search("On l2, .* (not measurably better|worse)", answer.out)
     assert "--set seen=seen" in answer.out
 
 

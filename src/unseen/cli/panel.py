@@ -21,9 +21,9 @@ def panel(
     seed: Annotated[int, typer.Option(help="Seed of the held-out parts and of the random panels.")] = 0,
     json: Json = False,
 ) -> None:
-    """Choose a few concepts of each level whose mean accuracy gives the score of the level, on past runs.
+    """Choose a few concepts of each level that give its score.
 
-    The concepts are chosen on all backbones of the runs. How well such a choice works for other backbones is measured
+    The mean accuracy on the concepts comes close to the score of the whole level, for all backbones of past runs. How well such a choice works for other backbones is measured
     by holding out each backbone in turn, and compared with random panels of the same size.
 
     The file is a value of the key levels: unseen run cog-v2 --set levels=panel.csv.
