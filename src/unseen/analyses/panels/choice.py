@@ -81,15 +81,9 @@ def choose_panel(accuracy: Floats, weights: Floats, k: int, strata: NDArray[np.i
     return np.flatnonzero(chosen)
 
 
-def panel_means(accuracy: Floats, weights: Floats, places: Places) -> Floats:
-    """(…, backbones) the mean accuracy of each backbone on one panel, or on several.
-
-    Args:
-        places: (…, units of a panel).
-    """
-    return np.asarray((accuracy[:, places] * weights[places]).sum(axis=-1) / weights[places].sum(axis=-1)).swapaxes(
-        0, -1
-    )
+def panel_mean(accuracy: Floats, weights: Floats, places: Places) -> Floats:
+    """(backbones,) the mean accuracy of each backbone on a panel, given by the places of its units."""
+    return np.asarray(accuracy[:, places] @ weights[places] / weights[places].sum())
 
 
 def fit_lines(means: Floats, score: Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ttest_1samp
 
-from unseen.analyses.panels.choice import Floats, Places, choose_panel, fit_lines, panel_means
+from unseen.analyses.panels.choice import Floats, Places, choose_panel, fit_lines, panel_mean
 from unseen.errors import UserError
 from unseen.metrics.resampling import Interval
 
@@ -79,7 +79,7 @@ def evaluate(
     rng = np.random.default_rng(seed)
     score = accuracy @ weights / weights.sum()
     drawn = _random_panels(rng, accuracy.shape[1], k, strata, random_panels)
-    means = panel_means(accuracy, weights, drawn)
+    means = np.stack([panel_mean(accuracy, weights, places) for places in drawn])
     chosen, random, times = np.zeros(len(score)), np.zeros((random_panels, len(score))), 0
     for parts in _repeats(rng, len(score)):
         times += 1
@@ -137,7 +137,7 @@ def _absolute_errors(
     test: Places,
 ) -> Floats:
     """(test,) absolute errors of the scores of some backbones, by a panel and a line that others determine."""
-    means = panel_means(accuracy, weights, choose_panel(accuracy[train], weights, k, strata))
+    means = panel_mean(accuracy, weights, choose_panel(accuracy[train], weights, k, strata))
     intercept, slope = fit_lines(means[train], score[train])
     return np.abs(intercept + slope * means[test] - score[test])
 

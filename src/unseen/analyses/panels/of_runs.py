@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unseen.analyses.panels.choice import Floats, Line, choose_panel, fit_lines, panel_means
+from unseen.analyses.panels.choice import Floats, Line, choose_panel, fit_lines, panel_mean
 from unseen.analyses.panels.held_out import MIN_BACKBONES, HeldOut, error_on_other_kinds, evaluate
 from unseen.errors import UserError, argument, names_of, option
 from unseen.ontology.levels import Concept, Levels
@@ -177,7 +177,7 @@ def _level_panel(
 ) -> LevelPanel:
     accuracy, images = matrix.accuracy, matrix.images
     places = choose_panel(accuracy, images, k)
-    intercept, slope = fit_lines(panel_means(accuracy, images, places), accuracy @ images / images.sum())
+    intercept, slope = fit_lines(panel_mean(accuracy, images, places), accuracy @ images / images.sum())
     of = rows.get(frozenset(matrix.concepts))
     if of is None:
         raise UserError(f"{domain}: none of the runs has its levels ({LEVELS}) with these concepts; run it again")
