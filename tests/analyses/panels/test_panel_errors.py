@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from panel_runs import typical_concepts
-from scipy.stats import linregress, ttest_rel
+from scipy.stats import linregress, ttest_1samp
 
 from unseen.analyses.panels import held_out
 from unseen.analyses.panels.choice import choose_panel
@@ -30,7 +30,7 @@ def test_a_good_panel_is_recovered_and_beats_random_ones() -> None:
 
 
 def test_noise_has_no_good_panel() -> None:
-    """Without any structure the choice is a random panel; of 20 tests at 2.5%, three or more are wrong once in 77."""
+    """Without any structure, the choice is as good as a random panel and is rarely called better."""
     better = 0
     for seed in range(20):
         found = evaluate(np.random.default_rng(seed).random((16, 45)), np.ones(45), 10, **FEW)
@@ -52,8 +52,10 @@ def test_errors_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch) -> No
     assert found.by_backbone == pytest.approx(errors)
     monkeypatch.setattr(held_out, "choose_panel", lambda *_: np.arange(4))
     fixed = evaluate(accuracy, weights, 4, **FEW)
-    interval = ttest_rel(fixed.by_backbone, np.zeros(8)).confidence_interval()
-    assert (fixed.error.low, fixed.error.high) == pytest.approx((max(0, interval.low), interval.high))
+    interval = ttest_1samp(fixed.by_backbone, 0).confidence_interval()
+    wider = (fixed.error.value - interval.low) * (1 + 8 / 7) ** 0.5  # as in Nadeau & Bengio (2003)
+    ends = max(0, fixed.error.value - wider), fixed.error.value + wider
+    assert (fixed.error.low, fixed.error.high) == pytest.approx(ends)
 
 
 def test_the_same_seed_gives_the_same_errors() -> None:
@@ -69,7 +71,7 @@ def test_backbones_of_another_kind_are_estimated_worse() -> None:
     accuracy = np.stack([0.5 + 0.1 * rng.random() + liking[kind] + 0.02 * rng.standard_normal(45) for kind in kinds])
     others = error_on_other_kinds(accuracy, np.ones(45), 6, kinds.tolist())
     assert others is not None
-    assert others > 3 * evaluate(accuracy, np.ones(45), 6, **FEW).error.value
+    assert others > 2 * evaluate(accuracy, np.ones(45), 6, **FEW).error.value
 
 
 @pytest.mark.parametrize("kinds", [["a"] * 12, ["a"] * 6 + ["b"] * 6, ["a"] * 10 + ["b", "c"]])

@@ -1,12 +1,16 @@
 """The choice of a panel: k concepts of a level, or k test images per class, that stand for all of them.
 
-With A[m, u] the accuracy of backbone m on unit u (a concept or an image) and w[u] the number of test images of the
-unit, the score is y[m] = Σᵤ w[u] A[m, u] / Σᵤ w[u], and the mean of a panel P is the same over u in P. The panel is
-chosen to minimise  Σₘ (mean of the panel − y[m])²  over the backbones at hand.
+With A[m, u] the accuracy of backbone m on unit u (a concept or an image) and w[u] its number of test images, the score
+of a backbone is y[m] = Σᵤ w[u] A[m, u] / Σᵤ w[u], and its mean on a panel P is the same over u in P. The score is
+estimated by a line through such means, fitted on the backbones at hand. It is the better, the less of the mean's
+variance over backbones is not that of the score:
 
-The choice fits no weights, so that few backbones suffice and units which happen to suit them get no more say than
-others; tinyBenchmarks (Polo et al. 2024) finds the same for anchor points. A line through the means of the panel and
-the scores then removes what all backbones have in common: that the panel is harder, or spreads backbones more.
+    minimise  Var(Σᵤ∈P w[u] e[·, u]) / (Σᵤ∈P w[u] b[u])²,    A[m, u] ≈ a[u] + b[u] y[m] + e[m, u] by least squares.
+
+The covariances of the residuals e between units are halved. Of few backbones they are mostly noise, which a free choice
+would fit: with all of them, panels do worse on other backbones than random ones; without any, units that err together
+are chosen together. No weights are fitted, as they suit the backbones at hand still better and others less; see anchor
+points (tinyBenchmarks, Polo et al. 2024) for a choice with weights.
 """
 
 from dataclasses import dataclass
@@ -18,6 +22,8 @@ from unseen.errors import UserError
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
+SHRINKAGE = 0.5
+"""The share of each covariance of residuals that is taken for noise."""
 MOST_SWEEPS = 10
 LEAST_GAIN = 1e-12
 """Relative decrease of the error below which an exchange is rounding."""
@@ -34,9 +40,9 @@ class Line:
 def choose_panel(accuracy: Floats, weights: Floats, k: int, strata: NDArray[np.integer] | None = None) -> Places:
     """The places of the chosen units, ascending; nothing is random.
 
-    Units are added one at a time, each time the one that leaves the smallest error, and are then exchanged one at a
-    time while that decreases the error. With strata, k units are chosen of each, in turns, so that every class has as
-    many images. O(k · units · backbones) for adding, and as much for each sweep of exchanges.
+    Units are added one at a time, each time the one with the smallest objective, and are then exchanged one at a time
+    while that decreases it. With strata, k units are chosen of each, in turns, so that every class has as many images.
+    O(k · units · backbones) for adding, and as much for each sweep of exchanges.
 
     Args:
         accuracy: (backbones, units), shares in [0, 1].
@@ -44,41 +50,71 @@ def choose_panel(accuracy: Floats, weights: Floats, k: int, strata: NDArray[np.i
         k: number of units of the panel, or of each stratum.
         strata: (units,) the class of each unit; None for a single one.
     """
-    units = accuracy.shape[1]
-    groups = [np.arange(units)] if strata is None else [np.flatnonzero(strata == each) for each in np.unique(strata)]
+    groups = (
+        [np.arange(accuracy.shape[1])]
+        if strata is None
+        else [np.flatnonzero(strata == each) for each in np.unique(strata)]
+    )
     fewest = min(map(len, groups))
     if not 1 <= k <= fewest:
         raise UserError(f"a panel has between 1 and {fewest} of {fewest} units, not {k}")
-    score = accuracy @ weights / weights.sum()
-    excess = (accuracy - score[:, None]) * weights  # the panel's mean minus the score is their sum over Σ w
-    chosen = np.zeros(units, dtype=bool)
-    sums, size = np.zeros(len(accuracy)), 0.0
-    order = list[tuple[int, Places]]()
+    units = _Units.of(accuracy, weights)
+    chosen, order = np.zeros(accuracy.shape[1], dtype=bool), list[tuple[int, Places]]()
     for _ in range(k):
         for group in groups:
             free = group[~chosen[group]]
-            best = int(free[np.argmin(_errors(sums, size, excess, weights, free))])
+            best = int(free[np.argmin(units.objective(chosen, free))])
             chosen[best] = True
-            sums, size = sums + excess[:, best], size + weights[best]
             order.append((best, group))
     for _ in range(MOST_SWEEPS):
         changed = False
         for turn, (place, group) in enumerate(order):
-            sums, size = sums - excess[:, place], size - weights[place]
             chosen[place] = False
             free = group[~chosen[group]]
-            errors = _errors(sums, size, excess, weights, free)
-            best = int(free[np.argmin(errors)])
-            before = errors[np.searchsorted(free, place)]
-            if errors.min() >= before * (1 - LEAST_GAIN):
+            objective = units.objective(chosen, free)
+            best = int(free[np.argmin(objective)])
+            if objective.min() >= objective[np.searchsorted(free, place)] * (1 - LEAST_GAIN):
                 best = place
             changed |= best != place
             chosen[best] = True
-            sums, size = sums + excess[:, best], size + weights[best]
             order[turn] = best, group
         if not changed:
             break
     return np.flatnonzero(chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """What the objective needs of each unit, times its weight.
+
+    Attributes:
+        residuals: (backbones, units) e; their mean over backbones is 0.
+        squares: (units,) Σₘ e².
+        slopes: (units,) b; 1 for all units if all backbones have the same score.
+    """
+
+    residuals: Floats
+    squares: Floats
+    slopes: Floats
+
+    @classmethod
+    def of(cls, accuracy: Floats, weights: Floats) -> "_Units":
+        score = accuracy @ weights / weights.sum()
+        weighted = (accuracy - accuracy.mean(axis=0)) * weights
+        centred = score - score.mean()
+        spread = float(centred @ centred)
+        slopes = centred @ weighted / spread if spread > 0 else weights.astype(np.float64)
+        residuals = weighted - np.outer(centred, slopes)
+        return cls(residuals, (residuals**2).sum(axis=0), slopes)
+
+    def objective(self, chosen: NDArray[np.bool_], free: Places) -> Floats:
+        """The objective, times backbones − 1, with each of the free units added; infinite if slopes cancel out."""
+        summed = self.residuals[:, chosen].sum(axis=1)[:, None] + self.residuals[:, free]
+        together = np.einsum("mu,mu->u", summed, summed)
+        apart = self.squares[chosen].sum() + self.squares[free]
+        slope = self.slopes[chosen].sum() + self.slopes[free]
+        variance = (1 - SHRINKAGE) * together + SHRINKAGE * apart
+        return np.divide(variance, slope**2, out=np.full(len(free), np.inf), where=slope > 0)
 
 
 def panel_mean(accuracy: Floats, weights: Floats, places: Places) -> Floats:
@@ -95,9 +131,3 @@ def fit_lines(means: Floats, score: Floats) -> tuple[Floats, Floats]:
     squares = (centred**2).sum(axis=-1)
     slopes = np.divide(centred @ (score - score.mean()), squares, out=np.zeros_like(squares), where=squares > 0)
     return score.mean() - slopes * means.mean(axis=-1), slopes
-
-
-def _errors(sums: Floats, size: float, excess: Floats, weights: Floats, free: Places) -> Floats:
-    """The sum of squared errors over backbones with each of the free units added."""
-    added = sums[:, None] + excess[:, free]
-    return np.asarray(np.einsum("mu,mu->u", added, added) / (size + weights[free]) ** 2)

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import ttest_1samp
+from scipy.stats import t
 
 from unseen.analyses.panels.choice import Floats, Places, choose_panel, fit_lines, panel_mean
 from unseen.errors import UserError
@@ -27,9 +27,9 @@ class HeldOut:
 
     Attributes:
         backbones: number of backbones, each held out in turn.
-        error: of the chosen panel, with the 95% t-interval over backbones.
+        error: of the chosen panel, with the 95% interval over backbones.
         random: of random panels of the same size, with the range of 95% of them; each has its own line.
-        difference: the error of the choice minus that of random panels, with the paired 95% t-interval over backbones.
+        difference: the error of the choice minus that of random panels, with the paired 95% interval over backbones.
         beaten: share of random panels with a larger error than the choice.
         by_backbone: the error of the choice for each backbone.
     """
@@ -91,12 +91,12 @@ def evaluate(
     chosen, random = chosen / times, random / times
     by_panel = random.mean(axis=1)
     low, high = np.quantile(by_panel, [0.025, 0.975])
-    error = _t_interval(chosen)
+    error = _interval(chosen)
     return HeldOut(
         backbones=len(score),
         error=Interval(error.value, max(0.0, error.low), error.high),
         random=Interval(float(by_panel.mean()), float(low), float(high)),
-        difference=_t_interval(chosen - random.mean(axis=0)),
+        difference=_interval(chosen - random.mean(axis=0)),
         beaten=float((by_panel > chosen.mean()).mean()),
         by_backbone=tuple(chosen.tolist()),
     )
@@ -157,10 +157,15 @@ def _random_panels(
     return np.stack([np.concatenate([rng.permutation(group)[:k] for group in groups]) for _ in range(count)])
 
 
-def _t_interval(values: Floats) -> Interval:
-    """The mean of some values with its 95% interval by Student's t; equal values have no width."""
-    mean = float(values.mean())
-    if np.ptp(values) == 0:
-        return Interval(mean, mean, mean)
-    interval = ttest_1samp(values, 0).confidence_interval(0.95)
-    return Interval(mean, float(interval.low), float(interval.high))
+def _interval(values: Floats) -> Interval:
+    """The mean of the values of held-out backbones with its 95% interval by Student's t.
+
+    Backbones of different parts are not independent, since their panels were chosen on mostly the same others. So the
+    variance of the mean is not s²/n but  s²/n · (1 + f/(f − 1))  for f parts (Nadeau & Bengio 2003). Without it, 12 to
+    15% of choices among concepts of pure noise would be called better, where 2.5% are intended.
+    """
+    count, mean = len(values), float(values.mean())
+    parts = min(count, FOLDS)
+    deviation = float(values.std(ddof=1)) * np.sqrt((1 + parts / (parts - 1)) / count)
+    half = float(t.ppf(0.975, count - 1)) * deviation
+    return Interval(mean, mean - half, mean + half)
