@@ -23,8 +23,9 @@ def panel(
 ) -> None:
     """Choose a few concepts of each level that give its score.
 
-    The mean accuracy on the concepts comes close to the score of the whole level, for all backbones of past runs. How well such a choice works for other backbones is measured
-    by holding out each backbone in turn, and compared with random panels of the same size.
+    The mean accuracy on the concepts comes close to the score of the whole level, for all backbones of past runs. How
+    well such a choice works for other backbones is measured by holding out each backbone in turn, and compared with
+    random panels of the same size.
 
     The file is a value of the key levels: unseen run cog-v2 --set levels=panel.csv.
     """
@@ -82,7 +83,14 @@ def _sentences(panels: "Panels") -> list[str]:
     by_verdict: dict[str, list[str]] = {}
     for each in panels.levels:
         by_verdict.setdefault(each.held_out.verdict, []).append(each.domain)
-    sentences = []
+    own, random = (
+        _ends([getattr(each.held_out, name).value for each in panels.levels]) for name in ("error", "random")
+    )
+    sentences = [
+        f"With {panels.k} concepts per level, the score of a held-out backbone is off by {own} percentage points on "
+        f"average, and with random panels by {random}. The score is estimated as intercept + slope · accuracy on the "
+        "panel; both numbers are in the file."
+    ]
     if better := by_verdict.get("better"):
         sentences.append(f"On {joined(better)}, the chosen panel is better than random panels of its size.")
     if unresolved := by_verdict.get("not resolved"):
@@ -108,6 +116,11 @@ def _sentences(panels: "Panels") -> list[str]:
 def _range(level: "LevelPanel", name: str) -> str:
     interval = getattr(level.held_out, name)
     return f"{_points(interval.value)} ({_points(interval.low)} to {_points(interval.high)})"
+
+
+def _ends(shares: list[float]) -> str:
+    """The smallest and the largest of the errors of all levels."""
+    return " to ".join(dict.fromkeys(_points(each) for each in (min(shares), max(shares))))
 
 
 def _points(share: float) -> str:

@@ -8,9 +8,9 @@ variance over backbones is not that of the score:
     minimise  Var(Σᵤ∈P w[u] e[·, u]) / (Σᵤ∈P w[u] b[u])²,    A[m, u] ≈ a[u] + b[u] y[m] + e[m, u] by least squares.
 
 The covariances of the residuals e between units are halved. Of few backbones they are mostly noise, which a free choice
-would fit: with all of them, panels do worse on other backbones than random ones; without any, units that err together
-are chosen together. No weights are fitted, as they suit the backbones at hand still better and others less; see anchor
-points (tinyBenchmarks, Polo et al. 2024) for a choice with weights.
+would fit; without any, units that err together are chosen together (benchmarks/README.md, Panels). No weights are
+fitted, as they suit the backbones at hand still better and others less; see anchor points (tinyBenchmarks, Polo et al.
+2024) for a choice with weights.
 """
 
 from dataclasses import dataclass

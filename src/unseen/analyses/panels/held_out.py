@@ -161,8 +161,8 @@ def _interval(values: Floats) -> Interval:
     """The mean of the values of held-out backbones with its 95% interval by Student's t.
 
     Backbones of different parts are not independent, since their panels were chosen on mostly the same others. So the
-    variance of the mean is not s²/n but  s²/n · (1 + f/(f − 1))  for f parts (Nadeau & Bengio 2003). Without it, 12 to
-    15% of choices among concepts of pure noise would be called better, where 2.5% are intended.
+    variance of the mean is not s²/n but  s²/n · (1 + f/(f − 1))  for f parts (Nadeau & Bengio 2003). Where concepts are
+    pure noise, 6 to 10% of choices are still called better than random, where 2.5% are intended (12 to 15% without).
     """
     count, mean = len(values), float(values.mean())
     parts = min(count, FOLDS)
