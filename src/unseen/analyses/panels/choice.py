@@ -114,7 +114,7 @@ class _Units:
         apart = self.squares[chosen].sum() + self.squares[free]
         slope = self.slopes[chosen].sum() + self.slopes[free]
         variance = (1 - SHRINKAGE) * together + SHRINKAGE * apart
-        return np.divide(variance, slope**2, out=np.full(len(free), np.inf), where=slope > 0)
+        return np.asarray(np.divide(variance, slope**2, out=np.full(len(free), np.inf), where=slope > 0))
 
 
 def panel_mean(accuracy: Floats, weights: Floats, places: Places) -> Floats:
