@@ -58,63 +58,30 @@ def choose_panel(accuracy: Floats, weights: Floats, k: int, strata: NDArray[np.i
     fewest = min(map(len, groups))
     if not 1 <= k <= fewest:
         raise UserError(f"a panel has between 1 and {fewest} of {fewest} units, not {k}")
-    units = _Units.of(accuracy, weights)
-    chosen, order = np.zeros(accuracy.shape[1], dtype=bool), list[tuple[int, Places]]()
+    rows = _rows(accuracy, weights)
+    chosen, total = np.zeros(accuracy.shape[1], dtype=bool), np.zeros(len(rows))
+    order = list[tuple[int, Places]]()
     for _ in range(k):
         for group in groups:
             free = group[~chosen[group]]
-            best = int(free[np.argmin(units.objective(chosen, free))])
-            chosen[best] = True
+            best = int(free[np.argmin(_objective(rows, total, free))])
+            chosen[best], total = True, total + rows[:, best]
             order.append((best, group))
     for _ in range(MOST_SWEEPS):
         changed = False
         for turn, (place, group) in enumerate(order):
-            chosen[place] = False
+            chosen[place], total = False, total - rows[:, place]
             free = group[~chosen[group]]
-            objective = units.objective(chosen, free)
+            objective = _objective(rows, total, free)
             best = int(free[np.argmin(objective)])
             if objective.min() >= objective[np.searchsorted(free, place)] * (1 - LEAST_GAIN):
                 best = place
             changed |= best != place
-            chosen[best] = True
+            chosen[best], total = True, total + rows[:, best]
             order[turn] = best, group
         if not changed:
             break
     return np.flatnonzero(chosen)
-
-
-@dataclass(frozen=True, eq=False)
-class _Units:
-    """What the objective needs of each unit, times its weight.
-
-    Attributes:
-        residuals: (backbones, units) e; their mean over backbones is 0.
-        squares: (units,) Σₘ e².
-        slopes: (units,) b; 1 for all units if all backbones have the same score.
-    """
-
-    residuals: Floats
-    squares: Floats
-    slopes: Floats
-
-    @classmethod
-    def of(cls, accuracy: Floats, weights: Floats) -> "_Units":
-        score = accuracy @ weights / weights.sum()
-        weighted = (accuracy - accuracy.mean(axis=0)) * weights
-        centred = score - score.mean()
-        spread = float(centred @ centred)
-        slopes = centred @ weighted / spread if spread > 0 else weights.astype(np.float64)
-        residuals = weighted - np.outer(centred, slopes)
-        return cls(residuals, (residuals**2).sum(axis=0), slopes)
-
-    def objective(self, chosen: NDArray[np.bool_], free: Places) -> Floats:
-        """The objective, times backbones − 1, with each of the free units added; infinite if slopes cancel out."""
-        summed = self.residuals[:, chosen].sum(axis=1)[:, None] + self.residuals[:, free]
-        together = np.einsum("mu,mu->u", summed, summed)
-        apart = self.squares[chosen].sum() + self.squares[free]
-        slope = self.slopes[chosen].sum() + self.slopes[free]
-        variance = (1 - SHRINKAGE) * together + SHRINKAGE * apart
-        return np.asarray(np.divide(variance, slope**2, out=np.full(len(free), np.inf), where=slope > 0))
 
 
 def panel_mean(accuracy: Floats, weights: Floats, places: Places) -> Floats:
@@ -131,3 +98,28 @@ def fit_lines(means: Floats, score: Floats) -> tuple[Floats, Floats]:
     squares = (centred**2).sum(axis=-1)
     slopes = np.divide(centred @ (score - score.mean()), squares, out=np.zeros_like(squares), where=squares > 0)
     return score.mean() - slopes * means.mean(axis=-1), slopes
+
+
+def _rows(accuracy: Floats, weights: Floats) -> Floats:
+    """(backbones + 2, units) what the objective sums over a panel: residuals e, Σₘ e² and slopes b, times weights.
+
+    Slopes are 1 if all backbones have the same score.
+    """
+    score = accuracy @ weights / weights.sum()
+    weighted, centred = (accuracy - accuracy.mean(axis=0)) * weights, score - score.mean()
+    spread = float(centred @ centred)
+    slopes = centred @ weighted / spread if spread > 0 else weights.astype(np.float64)
+    residuals = weighted - np.outer(centred, slopes)
+    return np.vstack([residuals, (residuals**2).sum(axis=0), slopes])
+
+
+def _objective(rows: Floats, total: Floats, free: Places) -> Floats:
+    """The objective, times backbones − 1, of a panel with each of the free units added; infinite if slopes cancel out.
+
+    Args:
+        rows: those of `_rows`; `total` is their sum over the panel.
+    """
+    added = total[:, None] + rows[:, free]
+    together, apart, slope = np.einsum("mu,mu->u", added[:-2], added[:-2]), added[-2], added[-1]
+    variance = (1 - SHRINKAGE) * together + SHRINKAGE * apart
+    return np.asarray(np.divide(variance, slope**2, out=np.full(len(free), np.inf), where=slope > 0))
