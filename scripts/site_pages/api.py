@@ -30,6 +30,7 @@ RESULTS = {
     "Concept": ["unseen.ontology.levels"],
     "Robustness": ["unseen.api.shifts", "unseen.analyses.robustness.fits.ShiftStudy"],
     "Leaderboard": ["unseen.papers.leaderboard"],
+    "Panels": ["unseen.analyses.panels.of_runs"],
     "Backbone": ["unseen.backbones.backbone"],
     "OpenDataset": ["unseen.data.core.open_dataset"],
     "Features": ["unseen.features.features"],

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from unseen.api.example import example
     from unseen.api.features import extract, load_backbone, open_dataset
     from unseen.api.levels import build_levels, levels, similarity
+    from unseen.api.panel import panel
     from unseen.api.papers import leaderboard, published
     from unseen.api.probing import probe
     from unseen.api.results import check
@@ -37,6 +38,7 @@ __all__ = [
     "levels",
     "load_backbone",
     "open_dataset",
+    "panel",
     "probe",
     "probes",
     "published",
@@ -56,6 +58,7 @@ _WHERE = {
     "levels": "levels",
     "load_backbone": "features",
     "open_dataset": "features",
+    "panel": "panel",
     "probe": "probing",
     "published": "papers",
     "run": "running",

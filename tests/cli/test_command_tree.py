@@ -18,7 +18,7 @@ from unseen.cli.main import app
 Unseen = Callable[..., Any]
 TOP = {
     "demo", "probe", "run", "show", "extract", "shifts", "report", "leaderboard", "papers", "levels", "ls", "doctor",
-    "export", "check", "labels",
+    "export", "check", "labels", "panel",
 }  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def test_few_commands_in_panels() -> None:
 
 
 FORMER = ("concepts", "tasks", "shifts run")
-MOST_OPTIONS, ALL_OPTIONS = 20, 176
+MOST_OPTIONS, ALL_OPTIONS = 20, 180
 
 
 def own_options(command: Any) -> list[Any]:
@@ -119,7 +119,7 @@ def complete(line: str) -> list[str]:
 
 
 def test_shells_complete_commands_and_choices() -> None:
-    assert complete("unseen pa") == ["papers"]
+    assert complete("unseen pa") == ["panel", "papers"]
     assert complete("unseen run cog-v") == ["cog-v1", "cog-v2"]
     assert complete("unseen run cog-v2 --probes logistic,patch-") == ["logistic,patch-context", "logistic,patch-linear"]
     assert complete("unseen run ericsson-2021 --datasets voc2007,aircr") == ["voc2007,aircraft"]

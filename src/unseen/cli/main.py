@@ -18,6 +18,7 @@ from unseen.cli import (
     extract,
     labels,
     leaderboard,
+    panel,
     papers,
     probe,
     report,
@@ -61,6 +62,7 @@ app.command("leaderboard", rich_help_panel=RESULTS)(leaderboard.leaderboard)
 app.command("export", rich_help_panel=RESULTS)(export.export)
 app.command("check", rich_help_panel=RESULTS)(check.check)
 app.command("labels", rich_help_panel=RESULTS)(labels.labels)
+app.command("panel", rich_help_panel=RESULTS)(panel.panel)
 app.add_typer(papers.app, name="papers", rich_help_panel=RESULTS)
 app.add_typer(levels, name="levels", rich_help_panel=TOOLS)
 app.command("ls", rich_help_panel=TOOLS)(ls)

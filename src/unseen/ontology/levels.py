@@ -55,6 +55,13 @@ class Concept:
         """The name in readable form: `tiger_cat.n.02` is a tiger cat."""
         return spoken(self.name)
 
+    @property
+    def cells(self) -> tuple[object, ...]:
+        """Its row in a CSV file, in the order of `COLUMNS`."""
+        similarity = "" if self.similarity is None else f"{self.similarity:.9f}"
+        images = "" if self.images is None else self.images
+        return (self.level, self.rank, self.wnid, self.name, similarity, self.nearest, images)
+
 
 @dataclass(frozen=True)
 class Levels:
@@ -91,7 +98,7 @@ class Levels:
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write a CSV file with the columns level,rank,wnid,name,similarity,nearest,images."""
-        write_table(Path(path), COLUMNS, (_row(concept) for concept in self.concepts))
+        write_table(Path(path), COLUMNS, (concept.cells for concept in self.concepts))
 
     @classmethod
     def read(cls, path: str | PathLike[str], name: str | None = None) -> Self:
@@ -124,12 +131,6 @@ class Levels:
         if not concepts:
             raise UserError(f"{path}: contains no concepts")
         return cls(name or path.stem, tuple(concepts.values()))
-
-
-def _row(concept: Concept) -> tuple[object, ...]:
-    similarity = "" if concept.similarity is None else f"{concept.similarity:.9f}"
-    images = "" if concept.images is None else concept.images
-    return (concept.level, concept.rank, concept.wnid, concept.name, similarity, concept.nearest, images)
 
 
 SHIPPED = ("cog-v2", "cog-v1")
