@@ -39,7 +39,9 @@ def run(tmp_path: Path) -> Path:
 
 def test_from_a_run_to_a_place_among_the_published_models(unseen: Unseen, run: Path, tmp_path: Path) -> None:
     out = tmp_path / "results.json"
-    assert unseen("export", run, "--out", out, "--model-card", tmp_path / "card.yaml").code == 0
+    assert unseen("export", run, "--out", out).code == 0
+    assert unseen("export", run, "--out", tmp_path / "card.yaml").code == 0
+    assert (tmp_path / "card.yaml").read_text().startswith("model-index:")
     checked = unseen("check", out)
     assert (checked.code, checked.out.splitlines()[0]) == (0, f"{out}: valid, 1 warning")
     assert unseen("check", "--strict", out).code == 1
@@ -157,7 +159,8 @@ def test_mistakes_get_one_sentence(unseen: Unseen, run: Path, tmp_path: Path) ->
         (["export", run, "--out", tmp_path / "r.csv"], "results are written as .json"),
         (["export", run, "--backbone", "min"], "no backbone 'min' in these runs"),
         (["export", run, run, "--out", tmp_path / "r.json"], "both have <i>mine</i> on in1k under cog-v2"),
-        (["export", run, "--model-card", "card.txt"], "written as .yaml"),
+        (["export", run, "--out", "card.txt"], "for a model card as .yaml"),
+        (["export", run, "--out", "card.md", "--hits"], "a model card has no hits"),
         (["export", tmp_path / "nowhere"], "no run.json in it"),
         (["leaderboard", tmp_path / "newer.json"], "update unseen"),
         (["leaderboard", tmp_path / "none.json"], "none.json: no such file"),

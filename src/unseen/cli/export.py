@@ -12,16 +12,15 @@ from unseen.files import byte_size
 
 def export(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs of any study.")],
-    out: Annotated[Path, typer.Option(help="Results file to write (.json).")] = Path("results.json"),
+    out: Annotated[
+        Path,
+        typer.Option(help="Results file (.json), or the `model-index` of a Hugging Face model card (.yaml or .md)."),
+    ] = Path("results.json"),
     backbone: Annotated[list[str] | None, typer.Option(help="Export only the backbone with this name.")] = None,
     hits: Annotated[
         bool,
         typer.Option("--hits", help="Also export which test images are classified correctly, for comparisons."),
     ] = False,
-    model_card: Annotated[
-        Path | None,
-        typer.Option(help="Also write the scores as the `model-index` of a Hugging Face model card: .yaml or .md."),
-    ] = None,
     classifier: Annotated[
         str | None,
         typer.Option(
@@ -46,18 +45,9 @@ def export(
         raise UserError("--features is only for --classifier; add it, or leave out --features")
     if classifier is not None and len(runs) > 1:
         raise UserError("--classifier writes the classifier of one run; give one folder")
-    if model_card is not None:
-        from unseen.exchange.model_card import check_card_name
-
-        check_card_name(model_card)
     file = export_runs(runs, out, backbones=backbone or (), hits=hits)
     size = f", with {byte_size(hits_size(file.records))} of hits" if hits else ""
     console().print(f"{counted(len(file.records), 'record')}{size}: {out}")
-    if model_card is not None:
-        from unseen.exchange.model_card import write_model_card
-
-        write_model_card(file, model_card)
-        console().print(f"Model card: {model_card}")
     if classifier is not None:
         from unseen.analyses.kept_classifier import write_classifier
 

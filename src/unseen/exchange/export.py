@@ -9,6 +9,7 @@ import numpy as np
 
 from unseen.errors import UserError, look_up
 from unseen.exchange.hits import exported_hits
+from unseen.exchange.model_card import CARDS, write_model_card
 from unseen.exchange.places import without_places
 from unseen.exchange.record import (
     SCHEMA,
@@ -49,7 +50,9 @@ FLAW = "flaw"
 def export_runs(
     folders: Sequence[Path], out: Path, *, backbones: Iterable[str] = (), hits: bool = False
 ) -> ResultsFile:
-    """Write the records of runs into a file and return them; the same runs give the same bytes.
+    """Write the records of runs into a file, or their scores for a model card, and return the records.
+
+    The same runs give the same bytes.
 
     Args:
         backbones: names of the backbones to export; by default all.
@@ -57,8 +60,13 @@ def export_runs(
     """
     from unseen.runs.record import read_runs
 
-    if out.suffix != ".json":
-        raise UserError(f"{out}: results are written as .json")
+    if out.suffix not in (".json", *CARDS):
+        raise UserError(
+            f"{out}: results are written as .json, and for a model card as .yaml, or as .md with the --- lines around "
+            "them"
+        )
+    if hits and out.suffix in CARDS:
+        raise UserError(f"{out}: a model card has no hits; write a results file (.json) for them")
     by_run = []
     for folder, data in zip(folders, read_runs(folders), strict=True):
         by_run.append((folder, run_records(data, folder, hits=hits)))
@@ -78,7 +86,10 @@ def export_runs(
             )
     studies = [_study_text(path) for folder in folders for path in studies_in(folder)]
     file = ResultsFile(SCHEMA, VERSION, __version__, [record for _, record in records.values()], studies)
-    write_results(file, out)
+    if out.suffix in CARDS:
+        write_model_card(file, out)
+    else:
+        write_results(file, out)
     return file
 
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from unseen.errors import UserError
 from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
 from unseen.files import atomic_write
 from unseen.metrics.catalogue import METRICS
 from unseen.runs.score import shots_name
 
-KINDS = (".yaml", ".yml", ".md")
+CARDS = (".yaml", ".yml", ".md")
+"""Suffixes of files for model cards."""
 TASKS = {
     "concepts": "Concept generalization (unseen)",
     "tasks": "Transfer (unseen)",
@@ -25,17 +25,8 @@ TYPES = {"top1": "accuracy"}
 """Names of metrics on the hub, by our names."""
 
 
-def check_card_name(path: Path) -> None:
-    """Refuse a file name with another suffix, before anything is written."""
-    if path.suffix not in KINDS:
-        raise UserError(
-            f"{path}: results for a model card are written as .yaml, or as .md with the --- lines around them"
-        )
-
-
 def write_model_card(file: ResultsFile, path: Path) -> None:
     """Write the `model-index` of all backbones; in a .md file it is enclosed in the --- lines of a card's header."""
-    check_card_name(path)
     text = "".join(f"{line}\n" for line in _yaml({"model-index": model_index(file)}))
     with atomic_write(path) as written:
         written.write((f"---\n{text}---\n" if path.suffix == ".md" else text).encode())
