@@ -214,4 +214,4 @@ def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no scores yet"):
         export_runs([tmp_path / "run"], tmp_path / "r.json")
     with pytest.raises(UserError, match=r"written as \.json"):
-        export_runs([tmp_path / "run"], tmp_path / "r.yaml")
+        export_runs([tmp_path / "run"], tmp_path / "r.txt")
