@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unseen.api.features import extract, load_backbone, open_dataset
     from unseen.api.levels import build_levels, levels, similarity
     from unseen.api.papers import leaderboard, published
+    from unseen.api.planning import power
     from unseen.api.probing import probe
     from unseen.api.results import check
     from unseen.api.running import run, study
@@ -37,6 +38,7 @@ __all__ = [
     "levels",
     "load_backbone",
     "open_dataset",
+    "power",
     "probe",
     "probes",
     "published",
@@ -56,6 +58,7 @@ _WHERE = {
     "levels": "levels",
     "load_backbone": "features",
     "open_dataset": "features",
+    "power": "planning",
     "probe": "probing",
     "published": "papers",
     "run": "running",
