@@ -10,12 +10,14 @@ import csv
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import product
+from math import inf
 from pathlib import Path
 
 from unseen.analyses.core.comparables import comparables
-from unseen.analyses.power.pilot import pairs_of
-from unseen.analyses.power.typical import COMPONENTS, SOURCES, Kind, Source
+from unseen.analyses.power.pilot import Pair, mean_of, pairs_of
+from unseen.analyses.power.typical import COMPONENTS, SOURCES, UNITS, Kind, Source
 from unseen.metrics.paired.components import Components
 from unseen.runs.record import read_run
 from unseen.runs.score import shots_name
@@ -33,44 +35,47 @@ class Run:
 
     Attributes:
         name: its folder.
+        kinds: studies that it is typical of; of tasks also if its classes are concepts, which then count as fixed.
         commands: without the program.
     """
 
     name: str
-    kind: Kind
+    kinds: Sequence[Kind]
     data: str
     commands: Sequence[str]
 
 
 RUNS = (
-    Run("demo", "concepts", "six levels of 45 concepts × 20 drawings", ["demo --out demo"]),
-    Run("drawings", "concepts", "six levels of 45 concepts × 20 drawings", [
+    Run("demo", ["concepts", "tasks"], "six levels of 45 concepts × 20 drawings", ["demo --out demo"]),
+    Run("drawings", ["concepts", "tasks"], "six levels of 45 concepts × 20 drawings", [
         f"run drawings --features demo/features {NAMED} --probes knn,ridge --shots 1,4,16,all --seeds 3 --out drawings",
         f"run drawings --features demo/features {NAMED} --probes linear --shots 4,all --seeds 3 --out drawings",
     ]),
-    Run("digits", "tasks", "359 digits of 10 classes", [
-        f"run ericsson-2021 --datasets digits {NAMED} --probes linear,logistic,knn,ridge --shots 1,4,16,all --seeds 3 "
-        "--set logistic.protocol=cog-v2-short --out digits",
-    ]),
-    Run("classes", "tasks", "6,800 drawings of 340 classes", [
+    Run("classes", ["tasks"], "6,800 drawings of 340 classes", [
         f"run ericsson-2021 --datasets drawings {NAMED} --probes knn,ridge --shots 1,4,16,all --seeds 3 --out classes",
     ]),
 )  # fmt: skip
 
 
 def rows_of(run: Run, folder: Path) -> Iterator[Mapping[str, object]]:
-    """One row per data set, probe, number of shots and pair of backbones."""
+    """One row per kind of study, probe, number of shots and pair of backbones: means over data sets."""
     data = read_run(folder)
-    shots = {score.shots for score in data.scores}
-    for number in sorted(shots, key=lambda each: 10**9 if each is None else each):
-        of_probes = {score.probe: number for score in data.scores if score.shots == number}
-        for each in comparables(data, shots=of_probes, backbones=TRAINED).every:
-            for pair in pairs_of(each):
-                parts = {name: "" if value is None else f"{value:.6g}" for name, value in vars(pair.parts).items()}
+    for number in sorted({score.shots for score in data.scores}, key=lambda each: each or inf):
+        probes = {score.probe: number for score in data.scores if score.shots == number}
+        every = comparables(data, shots=probes, backbones=TRAINED).every
+        for probe, kind in product(probes, run.kinds):
+            by_pair = dict[tuple[str, str], list[Pair]]()
+            for each in every:
+                if each.place.probe == probe:
+                    for pair in pairs_of(replace(each, unit=UNITS[kind])):
+                        by_pair.setdefault((pair.first, pair.second), []).append(pair)
+            for pairs in by_pair.values():
+                mean = mean_of(pairs)
+                parts = {name: "" if value is None else f"{value:.6g}" for name, value in vars(mean.parts).items()}
                 yield {
-                    "source": run.name, "kind": run.kind, "dataset": each.place.dataset, "probe": each.place.probe,
-                    "shots": shots_name(number), "first": pair.first, "second": pair.second, "seeds": pair.seeds,
-                    **parts,
+                    "source": run.name, "kind": kind, "datasets": len(pairs), "probe": probe,
+                    "shots": shots_name(number), "first": mean.first, "second": mean.second, "seeds": mean.seeds,
+                    "concepts": "" if mean.concepts is None else mean.concepts, **parts,
                 }  # fmt: skip
 
 
@@ -101,7 +106,7 @@ def main() -> None:
         components += rows_of(run, folder / run.name)
         sources.append(source_of(run, folder / run.name))
     names = [each.name for each in fields(Components)]
-    columns = ["source", "kind", "dataset", "probe", "shots", "first", "second", "seeds", *names]
+    columns = ["source", "kind", "datasets", "probe", "shots", "first", "second", "seeds", "concepts", *names]
     write(COMPONENTS, columns, components)
     write(SOURCES, [each.name for each in fields(Source)], [asdict(each) for each in sources])
 

@@ -26,7 +26,7 @@ def power(
 
     Args:
         study: a run, or its folder, as the pilot; or a study that was not run, planned from typical variances of small
-            networks on drawings and digits.
+            networks on drawings.
         difference: the smallest true difference that matters: 0.005 is half a point of an accuracy.
         backbones: of a run, the two to compare; by default the mean over all pairs.
         datasets, probes: only these; by default all.

@@ -42,10 +42,11 @@ def power(
     seeds: Annotated[int | None, typer.Option(help="Number of seeds. Default: as in the run.")] = None,
     json: Json = False,
 ) -> None:
-    """Plan a study: how many test images, concepts or seeds would resolve a difference with 80% power.
+    """Plan how large a study must be to resolve a difference.
 
-    The variances are those of a pilot run. For each data set, the answer says what a study of this size resolves, and
-    how much more of each, alone with the rest as it is, would resolve the difference.
+    For each data set, the answer says which differences a study of this size resolves with 80% power, and how many test
+    images, concepts or seeds, each alone with the rest as it is, would resolve the given one. The variances are those
+    of a pilot run.
     """
     from unseen.analyses.power.planning import plan_power
 

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from unseen.analyses.core.comparable import MOST_PAIRED, Comparable
 from unseen.errors import UserError
-from unseen.metrics.paired.components import Components, components
+from unseen.metrics.paired.components import Components, at_least_zero, components, mean_components
 from unseen.metrics.paired.linearised import linearised
 from unseen.metrics.paired.power import Design
 
@@ -20,12 +20,20 @@ class Pair:
 
     Attributes:
         seeds: number of seeds that they have in common.
+        concepts: number of concepts; None if classes are fixed.
+        parts: not clipped, so that their means over pairs are unbiased.
     """
 
     first: str
     second: str
     seeds: int
+    concepts: int | None
     parts: Components
+
+    @property
+    def variances(self) -> Components:
+        """The components, at least 0."""
+        return at_least_zero(self.parts, self.seeds, self.concepts)
 
 
 def pairs_of(comparable: Comparable, backbones: Sequence[str] | None = None) -> tuple[Pair, ...]:
@@ -40,8 +48,9 @@ def pairs_of(comparable: Comparable, backbones: Sequence[str] | None = None) -> 
         raise UserError(
             f"{comparable.place.dataset}: a plan needs two backbones with results of the same seeds; run another one"
         )
+    concepts = None if comparable.sizes is None else len(comparable.sizes)
     return tuple(
-        Pair(*pair, most, _components(comparable, *pair, common))
+        Pair(*pair, most, concepts, _components(comparable, *pair, common))
         for pair, common in seeds.items()
         if len(common) == most
     )
@@ -61,14 +70,9 @@ def images_of(comparable: Comparable) -> int:
     return 0 if units.images is None else units.images.count
 
 
-def mean_components(pairs: Sequence[Pair]) -> Components:
-    """The mean of each component over pairs, which is far less variable than the components of one pair."""
-
-    def mean(name: str) -> float | None:
-        values = [getattr(pair.parts, name) for pair in pairs]
-        return None if None in values else float(np.mean(values))
-
-    return Components(**{each.name: mean(each.name) for each in fields(Components)})  # type: ignore[arg-type]
+def mean_of(pairs: Sequence[Pair]) -> Pair:
+    """A pair with the mean of each component, which is far less variable than the components of one pair."""
+    return replace(pairs[0], parts=mean_components([pair.parts for pair in pairs]))
 
 
 def same_seeds(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
@@ -82,6 +86,6 @@ def _components(comparable: Comparable, first: str, second: str, seeds: Sequence
         one, other = comparable.hits(first, seeds), comparable.hits(second, seeds)
         assert one is not None
         assert other is not None
-        return components(one.astype(np.float64) - other, comparable.labels)
+        return components(one.astype(np.float64) - other, comparable.labels, clipped=False)
     rows = comparable.rows(first, seeds) - comparable.rows(second, seeds)
-    return components(linearised(rows, classes=comparable.classes).columns(slice(None)))
+    return components(linearised(rows, classes=comparable.classes).columns(slice(None)), clipped=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from unseen.analyses.core.comparable import Place, Unit
-from unseen.analyses.power.pilot import Pair, mean_components
+from unseen.analyses.power.pilot import Pair, mean_of
 from unseen.errors import UserError, argument
 from unseen.metrics.catalogue import Metric
 from unseen.metrics.paired.components import Components
@@ -63,7 +63,7 @@ class Plan:
     @cached_property
     def parts(self) -> Components:
         """The variance components: their means over pairs."""
-        return mean_components(self.pairs)
+        return mean_of(self.pairs).variances
 
     @cached_property
     def detectable(self) -> float:
@@ -165,7 +165,7 @@ class Plan:
     def _extremes(self) -> tuple[Components, Components]:
         """The components of the pairs with the smallest and the largest detectable difference."""
         of_pairs = sorted(
-            (pair.parts for pair in self.pairs),
+            (pair.variances for pair in self.pairs),
             key=lambda parts: detectable_difference(parts, self.design, power=self.power),
         )
         return of_pairs[0], of_pairs[-1]
@@ -214,7 +214,8 @@ class Plan:
 
     def _shown(self, value: float) -> str:
         unit = {"share": "points", "score": f"of {self.metric.name}"}.get(self.metric.unit, self.metric.unit)
-        return f"{self._amount(value)} {unit}"
+        amount = self._amount(value)
+        return f"{amount} {unit.removesuffix('s') if amount == '1' else unit}"
 
 
 def _number(number: int | None) -> str:
@@ -240,10 +241,6 @@ def difference_for(metric: Metric, difference: float, *, points: bool) -> float:
         end = "" if most == np.inf else f" and below {100 * most if points and share else most:g}"
         raise UserError(f"{argument('difference')} is {of_shares if share else unit}, above 0{end}, not {difference}")
     return value
-
-
-def _number(number: int | None) -> str:
-    return "no number" if number is None else f"{number:,}"
 
 
 def _either(words: Sequence[str]) -> str:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.analyses.core.comparable import Comparable, Place, Unit
 from unseen.analyses.core.comparables import Comparables, comparables, most_shots
-from unseen.analyses.power.pilot import Pair, design_of, images_of, pairs_of
+from unseen.analyses.power.pilot import Pair, design_of, images_of, mean_of, pairs_of
 from unseen.analyses.power.plan import Plan, difference_for
 from unseen.errors import UserError, argument, look_up
 from unseen.metrics.catalogue import Metric
@@ -64,7 +65,7 @@ class Request:
         """
         if self.concepts is not None and design.concepts is None:
             raise UserError(f"{place.dataset}: its classes are fixed; leave out {argument('concepts')}")
-        if not any(value for pair in pairs for value in vars(pair.parts).values()):
+        if not any(vars(mean_of(pairs).variances).values()):
             raise UserError(f"{place.dataset}: the backbones have the same results on every test image; compare others")
         images = design.images if self.images is None else round(self.images / scale)
         design = Design(images, self.seeds or design.seeds, self.concepts or design.concepts)
@@ -81,17 +82,19 @@ class Plans:
     Attributes:
         every: one per data set and probe.
         source: what the variance components are from, in a sentence.
+        averaged: whether each is from several pairs of backbones of a run.
         left_out: sentences about what could not be planned.
     """
 
     every: tuple[Plan, ...]
     source: str
     left_out: tuple[str, ...] = ()
+    averaged: bool = False
 
     @property
     def wide(self) -> bool:
-        """Whether one pair of backbones needs differences that are more than `WIDE` times those of another."""
-        return any(plan.range[1] > WIDE * plan.range[0] for plan in self.every)
+        """Whether one pair of backbones of a run needs differences more than `WIDE` times those of another."""
+        return self.averaged and any(plan.range[1] > WIDE * plan.range[0] for plan in self.every)
 
     def to_frame(self) -> "pd.DataFrame":
         """One row per data set and probe, with shares as fractions.
@@ -139,7 +142,7 @@ def plan_from_run(
     if not plans:
         raise UserError(left_out[0] if left_out else f"{folder}: no results to plan from; run more of its jobs")
     among = f"{backbones[0]} and {backbones[1]}" if backbones else "the mean over pairs of backbones"
-    return Plans(tuple(plans), f"Planned from {folder}, for {among}.", tuple(left_out))
+    return Plans(tuple(plans), f"Planned from {folder}, for {among}.", tuple(left_out), backbones is None)
 
 
 def _plan(comparable: Comparable, request: Request, backbones: Sequence[str] | None) -> Plan:
@@ -159,16 +162,22 @@ def _comparables(
         raise UserError(f"{folder}: a run of one backbone; a plan needs the results of two on the same test images")
     numbers = most_shots(data)
     for name in request.probes or ():
-        look_up(numbers, name, "probe", f" in {folder}")
+        if not any(is_fit_of(name, fit) for fit in numbers):
+            look_up(numbers, name, "probe", f" in {folder}")
     if shots is not None:
         numbers = {score.probe: shots[0] for score in data.scores if score.shots == shots[0] and not score.published}
         if not numbers:
-            known = sorted({shots_name(score.shots) for score in data.scores if not score.published})
-            raise UserError(f"{folder}: no results with {shots_name(shots[0])} shots; there are {', '.join(known)}")
-    wanted = {name: most for name, most in numbers.items() if request.probes is None or name in request.probes}
-    known = dict.fromkeys(score.domain for score in data.scores if not score.published)
+            known = {score.shots or inf: shots_name(score.shots) for score in data.scores if not score.published}
+            names = ", ".join(known[each] for each in sorted(known))
+            raise UserError(f"{folder}: no results with {shots_name(shots[0])} shots; there are {names}")
+    wanted = {
+        fit: most
+        for fit, most in numbers.items()
+        if request.probes is None or any(is_fit_of(name, fit) for name in request.probes)
+    }
+    domains = dict.fromkeys(score.domain for score in data.scores if not score.published)
     for name in request.datasets or ():
-        look_up(known, name, "data set", f" in {folder}")
+        look_up(domains, name, "data set", f" in {folder}")
     result = comparables(data, shots=wanted, backbones=backbones)
     if request.datasets is None:
         return result
@@ -176,3 +185,8 @@ def _comparables(
         tuple(each for each in result.every if each.place.dataset in request.datasets),
         tuple(each for each in result.left_out if each.place.dataset in request.datasets),
     )
+
+
+def is_fit_of(probe: str, fit: str) -> bool:
+    """Whether a fit of scores, such as `knn-20`, is of a probe."""
+    return fit == probe or fit.startswith(f"{probe}-")

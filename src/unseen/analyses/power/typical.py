@@ -1,7 +1,8 @@
 """Plans of studies that were not run yet, from typical variance components that ship with the package.
 
-`data/typical-components.csv` has the components of pairs of backbones in real runs, and `data/typical-sources.csv` says
-what these were: data, backbones, command, version and date (`scripts/build_typical_components.py`).
+`data/typical-components.csv` has the components of pairs of backbones in real runs, means over data sets, and
+`data/typical-sources.csv` says what these were: data, backbones, command, version and date
+(`scripts/build_typical_components.py`).
 """
 
 import csv
@@ -12,9 +13,9 @@ from pathlib import Path
 from typing import Literal, cast
 
 from unseen.analyses.core.comparable import Place, Unit
-from unseen.analyses.power.pilot import Pair, same_seeds
+from unseen.analyses.power.pilot import Pair, mean_of, same_seeds
 from unseen.analyses.power.plan import Plan, difference_for
-from unseen.analyses.power.plans import Plans, Request
+from unseen.analyses.power.plans import Plans, Request, is_fit_of
 from unseen.data.registry import DATASETS, task_sets
 from unseen.errors import UserError, argument, did_you_mean, look_up
 from unseen.metrics.catalogue import METRICS
@@ -37,17 +38,18 @@ EACH_LEVEL = "each level"
 
 @dataclass(frozen=True)
 class Typical:
-    """The components of a pair of backbones in a run.
+    """The components of a pair of backbones in a run, means over its data sets.
 
     Attributes:
         source: name of the run, as in `Source`.
         kind: whether concepts are a sample, or classes are fixed.
+        datasets: their number.
         shots: as in tables, a number or `all`.
     """
 
     source: str
     kind: Kind
-    dataset: str
+    datasets: int
     probe: str
     shots: str
     pair: Pair
@@ -83,16 +85,18 @@ def plan_from_study(study: Study, request: Request, *, shots: tuple[int | None] 
     plans, left_out, used = list[Plan](), list[str](), set[str]()
     for probe in request.probes or study.probes:
         number = _most_shots(study, probe) if shots is None else shots[0]
-        rows = [each for each in typical() if (each.kind, each.probe) == (kind, probe)]
+        rows = [each for each in typical() if each.kind == kind and is_fit_of(probe, each.probe)]
         chosen = [each for each in rows if each.shots == shots_name(number)]
         if not chosen:
             left_out.append(_no_components(kind, probe, number, rows))
             continue
         used |= {each.source for each in chosen}
-        pairs = same_seeds([each.pair for each in chosen])
+        pairs = _of_pairs(chosen)
         seeds = 1 if pairs[0].parts.seed is None else len(study.seeds_of(probe))
         plans += [
-            request.plan(Place(name, probe, number), ACCURACY, UNITS[kind], pairs, Design(images, seeds, concepts))
+            request.plan(
+                Place(name, chosen[0].probe, number), ACCURACY, UNITS[kind], pairs, Design(images, seeds, concepts)
+            )
             for name, images, concepts in _sizes(study, request)
         ]
     if not plans:
@@ -110,8 +114,8 @@ def typical() -> tuple[Typical, ...]:
     names = [each.name for each in fields(Components)]
     return tuple(
         Typical(
-            row["source"], cast("Kind", row["kind"]), row["dataset"], row["probe"], row["shots"],
-            Pair(row["first"], row["second"], int(row["seeds"]),
+            row["source"], cast("Kind", row["kind"]), int(row["datasets"]), row["probe"], row["shots"],
+            Pair(row["first"], row["second"], int(row["seeds"]), int(row["concepts"]) if row["concepts"] else None,
                  Components(**{name: number(row[name]) for name in names})),  # type: ignore[arg-type]
         )
         for row in _rows(COMPONENTS)
@@ -122,6 +126,14 @@ def typical() -> tuple[Typical, ...]:
 def sources() -> dict[str, Source]:
     """The runs that the components are from, by name."""
     return {row["source"]: Source(**row) for row in _rows(SOURCES)}
+
+
+def _of_pairs(rows: Sequence[Typical]) -> tuple[Pair, ...]:
+    """Each pair of backbones with its mean components over runs."""
+    by_pair = dict[tuple[str, str], list[Pair]]()
+    for pair in same_seeds([each.pair for each in rows]):
+        by_pair.setdefault((pair.first, pair.second), []).append(pair)
+    return tuple(mean_of(pairs) for pairs in by_pair.values())
 
 
 def _rows(name: str) -> list[dict[str, str]]:
@@ -175,6 +187,6 @@ def _words(used: Collection[str]) -> str:
     networks = joined([*dict.fromkeys(each.backbones for each in runs)])
     return (
         f"Planned from typical variances: of {networks}, on {joined([*dict.fromkeys(each.data for each in runs)])}. "
-        "These are small networks on drawings and digits, not networks on ImageNet; for a plan of your own, make a small "
-        "run and plan from that."
+        "These are small networks on drawings, not networks on ImageNet; for a plan of your own, make a "
+        "small run and plan from that."
     )
