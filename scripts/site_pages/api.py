@@ -26,6 +26,7 @@ RESULTS = {
     "Run": ["unseen.api.run"],
     "Study": ["unseen.studies.study"],
     "Plan": ["unseen.studies.plan"],
+    "Plans": ["unseen.analyses.power.plans"],
     "ConceptLevels": ["unseen.api.levels", "unseen.ontology.levels.Levels"],
     "Concept": ["unseen.ontology.levels"],
     "Robustness": ["unseen.api.shifts", "unseen.analyses.robustness.fits.ShiftStudy"],

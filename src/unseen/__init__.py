@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from unseen.api.levels import build_levels, levels, similarity
     from unseen.api.panel import panel
     from unseen.api.papers import leaderboard, published
+    from unseen.api.planning import power
     from unseen.api.probing import probe
     from unseen.api.results import check
     from unseen.api.running import run, study
@@ -39,6 +40,7 @@ __all__ = [
     "load_backbone",
     "open_dataset",
     "panel",
+    "power",
     "probe",
     "probes",
     "published",
@@ -59,6 +61,7 @@ _WHERE = {
     "load_backbone": "features",
     "open_dataset": "features",
     "panel": "panel",
+    "power": "planning",
     "probe": "probing",
     "published": "papers",
     "run": "running",

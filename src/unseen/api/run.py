@@ -1,5 +1,6 @@
 """The result of a study in Python: a run on disk."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -11,6 +12,7 @@ from unseen.text.words import counted, joined
 if TYPE_CHECKING:
     import pandas as pd
 
+    from unseen.analyses.power.plans import Plans
     from unseen.report.core.model import Figure
     from unseen.runs.data import RunData
     from unseen.studies.plan import Plan
@@ -77,6 +79,40 @@ class Run:
             return comparison_table(compare_backbones([self.folder], first, second, shots=number, probe=probe))
         pair = compare_runs((self.folder, first), (Path(other), second), shots=number, probe=probe)
         return comparison_table(pair)
+
+    def power(
+        self,
+        difference: float,
+        *,
+        backbones: Sequence[str] | None = None,
+        datasets: Sequence[str] | None = None,
+        probes: Sequence[str] | None = None,
+        shots: int | str | None = None,
+        power: float = 0.8,
+        images: int | None = None,
+        concepts: int | None = None,
+        seeds: int | None = None,
+    ) -> "Plans":
+        """Plan how many test images, concepts or seeds would resolve a difference, with this run as the pilot.
+
+        Args:
+            difference: the smallest true difference that matters: 0.005 is half a point of an accuracy.
+            backbones: the two to compare; by default the mean over all pairs of the run.
+            datasets, probes: only these; by default all.
+            shots: one number, or "all"; by default the most of each probe.
+            power: probability of resolving the difference.
+            images: test images per concept, or in all where classes are fixed; by default as in the run.
+            concepts, seeds: their numbers; by default as in the run.
+
+        Returns:
+            The plans, with `.to_frame()`, and `.every`, each of which has `.sentences` and `.curve("concepts")`.
+        """
+        from unseen.analyses.power.planning import plan_power
+
+        return plan_power(
+            self.folder, difference, backbones=backbones, datasets=datasets, probes=probes, shots=shots, power=power,
+            images=images, concepts=concepts, seeds=seeds,
+        )  # fmt: skip
 
     @property
     def study(self) -> "Study":

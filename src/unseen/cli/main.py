@@ -20,6 +20,7 @@ from unseen.cli import (
     leaderboard,
     panel,
     papers,
+    power,
     probe,
     report,
     show,
@@ -55,6 +56,7 @@ app.command("demo", rich_help_panel=START)(demo.demo)
 app.command("probe", rich_help_panel=START)(probe.probe)
 app.command("run", rich_help_panel=MEASURE)(run_command.run)
 app.command("show", rich_help_panel=MEASURE)(show.show)
+app.command("power", rich_help_panel=MEASURE)(power.power)
 app.command("extract", rich_help_panel=MEASURE)(extract.extract)
 app.add_typer(shifts, name="shifts", rich_help_panel=MEASURE)
 app.command("report", rich_help_panel=RESULTS)(report.report)

@@ -7,7 +7,7 @@ import pytest
 
 from made_hits import World, draw
 from unseen.errors import UserError
-from unseen.metrics.paired.components import Components, components
+from unseen.metrics.paired.components import Components, at_least_zero, components, mean_components
 from unseen.metrics.paired.crossed import crossed, squares
 from unseen.metrics.paired.estimate import p_values
 from unseen.metrics.paired.power import (
@@ -62,6 +62,24 @@ def test_the_predicted_variance_of_the_pilot_is_what_it_finds(seeds: int) -> Non
     assert predicted_variance(parts, Design(8, seeds, 50)) == pytest.approx(crossed(by_concept).error ** 2)
     fixed = components(values)
     assert predicted_variance(fixed, Design(400, seeds)) == pytest.approx(crossed(values).error ** 2)
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_means_of_unclipped_components_are_unbiased(*, fixed: bool) -> None:
+    """With components near 0, where clipped ones are too large on average."""
+    rng, small = np.random.default_rng(4), Components(0.2, 0.1, 0.0, 0.0, 0.0)
+    drawn = [normal(rng, [10] * 20, 3, small) for _ in range(300)]
+    whole = [components(values, None if fixed else concepts, clipped=False) for values, concepts in drawn]
+    seeds = [components(values, None if fixed else concepts).seed for values, concepts in drawn]
+    mean = mean_components(whole)
+    assert (mean.image, mean.rest) == (pytest.approx(0.2, rel=0.02), pytest.approx(0.1, rel=0.02))
+    assert abs(mean.seed or 0.0) < 1e-4 < np.mean([seed or 0.0 for seed in seeds])
+    for one, (values, concepts) in zip(whole, drawn, strict=True):
+        clipped = vars(components(values, None if fixed else concepts))
+        own = vars(at_least_zero(one, 3, None if fixed else 20))
+        assert own == {
+            name: value if value is None else pytest.approx(value, abs=1e-12) for name, value in clipped.items()
+        }
 
 
 def test_the_predicted_variance_by_hand() -> None:
