@@ -87,13 +87,18 @@ class Drop:
 
 @dataclass(frozen=True)
 class PairComparison:
-    """The comparison of two backbones wherever both have results."""
+    """The comparison of two backbones wherever both have results.
+
+    Attributes:
+        requested: whether it was asked for, and is not one of those that every page makes.
+    """
 
     first: str
     second: str
     comparisons: tuple[Comparison, ...]
     suites: tuple[SuiteComparison, ...] = ()
     drop: Drop | None = None
+    requested: bool = False
 
 
 def compare_backbones(
@@ -238,7 +243,7 @@ def _compared(every: Comparables, runs: Sequence[tuple[Path, RunData]], first: s
     if not pair.comparisons:
         raise UserError(_nothing_in_common(every.every, first, second))
     _refuse_other_setups(runs, [item.place.dataset for item in pair.comparisons], {first, second})
-    return pair
+    return replace(pair, requested=True)
 
 
 def _not_compared(place: Place, reason: str) -> str:

@@ -7,11 +7,14 @@ from itertools import combinations
 
 import numpy as np
 
-from unseen.analyses.core.comparable import MOST_PAIRED, Comparable
+from unseen.analyses.core.comparable import Comparable
 from unseen.errors import UserError
 from unseen.metrics.paired.components import Components, at_least_zero, components, mean_components
 from unseen.metrics.paired.linearised import linearised
 from unseen.metrics.paired.power import Design
+
+MOST_PAIRED = 12
+"""Backbones whose pairs are pooled."""
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,12 @@ class Plan:
         )
         return of_pairs[0], of_pairs[-1]
 
+    @property
+    def enough(self) -> list[str]:
+        """The numbers that would resolve the difference, each alone, in words such as `410 concepts`."""
+        numbers = ((noun, getattr(self.needed, part)) for part, noun in self._nouns.items())
+        return [f"{number:,} {noun.of(number)}" for noun, number in numbers if number is not None]
+
     def _what_to_do(self) -> str:
         """Which numbers would resolve the difference, each alone, and which cannot."""
         able, unable = list[str](), list[str]()

@@ -145,6 +145,15 @@ def plan_from_run(
     return Plans(tuple(plans), f"Planned from {folder}, for {among}.", tuple(left_out), backbones is None)
 
 
+def plan_between(comparable: Comparable, first: str, second: str) -> Plan | None:
+    """What would resolve the present difference of two backbones; None where nothing can be said."""
+    difference = abs(comparable.difference(first, second).value)
+    try:
+        return _plan(comparable, Request(difference), (first, second))
+    except UserError:  # they have the same results, or no number is enough for a plan
+        return None
+
+
 def _plan(comparable: Comparable, request: Request, backbones: Sequence[str] | None) -> Plan:
     if backbones is not None and (absent := [name for name in backbones if name not in comparable.backbones]):
         raise UserError(f"{comparable.place.dataset}: no results of {' and '.join(absent)} to plan from")

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from unseen.analyses.core.comparable import Comparable
 from unseen.analyses.core.comparables import Comparables
 from unseen.analyses.paired import SIGNIFICANT, Comparison, PairComparison, SuiteComparison
+from unseen.analyses.power.plans import plan_between
 from unseen.metrics.catalogue import Metric
 from unseen.metrics.paired.estimate import Estimate
 from unseen.report.core.metric_words import metric_words, probe_words
@@ -40,7 +41,7 @@ PAIRS = (
 FOLDED = 12
 """Rows from which a table is closed at first."""
 MOST_NAMED = 4
-MOST_SENTENCES = 6
+MOST_SENTENCES = 3
 """Data sets and probes that the section states in sentences."""
 
 
@@ -70,13 +71,19 @@ def resolution_section(shown: Resolution) -> Section | None:
     if not ranked and not shown.pairs:
         return None
     sentences = [*(_pair_sentence(shown, pair) for pair in shown.pairs), *_left_out(shown)]
-    if not shown.pairs:
-        sentences = [*(standing_sentence(shown, each) for each in ranked[:MOST_SENTENCES]), *sentences]
+    if not any(pair.requested for pair in shown.pairs):
+        sentences = [*(standing_sentence(shown, each) for each in _headlines(ranked)), *sentences]
     tables = [table for table in (_ranks(shown, ranked), _pairs(shown)) if table.rows]
     figures = [_figure(shown)] if shown.pairs else []
     return Section(
         "comparison", "Is the difference real?", sentences, figures, _method(shown), tables, menu="Differences"
     )
+
+
+def _headlines(ranked: Sequence[Comparable]) -> list[Comparable]:
+    """What the section states in sentences: of levels, only the last one, as at the top of the page."""
+    last = {each.place.probe: each for each in ranked if each.suite == "levels"}
+    return [each for each in ranked if each.suite != "levels" or each is last[each.place.probe]][:MOST_SENTENCES]
 
 
 def standing_sentence(shown: Resolution, each: Comparable) -> Markup:
@@ -87,9 +94,22 @@ def standing_sentence(shown: Resolution, each: Comparable) -> Markup:
     if standings.winner:
         fits = " with the one seed of this run" if _one_seed(each) else ""
         return Markup("On {}, {} is best{}.").format(where, names[0], fits)
-    return Markup("On {}, {} share the first place: the differences between them are not resolved{}.").format(
-        where, _listed(names), seen
-    )
+    tie = Markup("On {}, {} share the first place: the differences between them are not resolved{}.")
+    return tie.format(where, _listed(names), seen) + _remedy(each)
+
+
+def _remedy(each: Comparable) -> str:
+    """What would resolve the present difference between the first two of a tie."""
+    first, second = each.standings.groups[0][:2]
+    if not each.seeds_of(first, second) or not each.difference(first, second).value:
+        return ""
+    plan = plan_between(each, first, second)
+    if plan is None:
+        return ""
+    present = f" the present difference of {amount(each.metric, plan.difference)} between the first two"
+    if not plan.enough:
+        return f" More images, concepts or seeds alone would not resolve{present}."
+    return f" To resolve{present}: {', or '.join(plan.enough)}, with the rest as it is."
 
 
 def _listed(names: Sequence[Markup]) -> Markup:
