@@ -68,7 +68,7 @@ def test_killed_and_run_again(unseen: Unseen, tmp_path: Path, backbone: str) -> 
     assert not [*out.glob("checkpoints/*")]
     assert not [*out.glob("pixels/*")]
     assert said.count("Fine-tuning was cut short (ericsson-2021-short): 2 of 40 settings, 60 of 5,000 steps") == 1
-    scores = pd.read_csv(out / "scores.csv").set_index("setting")["value"]
+    scores = pd.read_csv(out / "scores.csv").set_index("setting")["mean"]
     assert 0.15 < scores["finetuned"] <= 1  # chance is .1
     assert 0 <= scores["finetuned-scaled-ece"] <= 1
     assert "ericsson-2021-short" in (out / "report.html").read_text()
@@ -164,13 +164,13 @@ def test_what_fails_does_not_stop_the_others(
     assert len(said) == 1
     assert "results are kept" in said[0]
     assert "b/07.png: not an image" in said[0]
-    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"digits"}
+    assert set(pd.read_csv(out / "scores.csv")["domain"]) == {"digits"}
     assert "b/07.png: not an image" in (out / "report.html").read_text()
 
     damaged.write_bytes(sound)
     answer = unseen(*words, *options)
     assert answer.code == 0, answer.err
-    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"digits", "pictures"}
+    assert set(pd.read_csv(out / "scores.csv")["domain"]) == {"digits", "pictures"}
     assert "not an image" not in (out / "report.html").read_text()
     assert "not an image" not in (out / "run.json").read_text()
     assert not [*out.glob("pixels/*")]

@@ -25,8 +25,8 @@ from unseen.report.tasks.dense_tables import dense_tables
 from unseen.report.tasks.page import findings, task_page
 from unseen.report.tasks.page_data import PICTURES, TaskPage
 from unseen.report.tasks.results import page_of_results
+from unseen.report.tasks.score_table import task_table
 from unseen.report.tasks.sections import dense
-from unseen.report.tasks.tables import score_rows
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.record import read_results, read_run
 from unseen.runs.results import Result
@@ -148,10 +148,28 @@ def test_dense_tasks_stand_beside_classification(tmp_path: Path) -> None:
     assert {"many-shot", "few-shot", "dense-own"} <= {*names}
     assert "own" not in [dataset.name for dataset in page.datasets]
     assert any(sentence.startswith("My scenes (your data set). ") for sentence in findings(page))
-    assert {row["setting"] for row in score_rows(page) if row["dataset"] == "own"} == {
+    assert {*task_table(page).query("domain == 'own'")["setting"]} == {
         "patch-linear-miou",
         "patch-linear-pixel-accuracy",
     }
+
+
+def test_several_seeds_are_one_row_with_their_mean() -> None:
+    first = trained("upernet")
+    metrics = {"miou": 0.5, "pixel-accuracy": 0.7}
+    fit = Fit("upernet", None, 1, [*metrics.items()], {"by_class": [place / 500 for place in range(150)]})
+    second = replace(first, key="second", job=first.job | {"seed": 1}, values=fits_kept([fit]))
+    page = made(second, first)
+    [table] = dense_tables(page)
+    own = [row.cells for row in table.rows if not row.style]
+    assert [[(cell.text, cell.small) for cell in cells[1:]] for cells in own] == [
+        [("45.20", "± 6.79"), ("74.90", "± 6.93")]  # of 40.4 and 50, 79.8 and 70
+    ]
+    assert "2 seeds" in table.caption
+    by_class = section_of(page, "dense-ade20k").tables[1]
+    assert [cell.values for cell in by_class.rows[100].cells[1:]] == [(pytest.approx(0.15),)]  # of 0.1 and 0.2
+    assert "45.20% by mine" in " ".join(findings(page))
+    assert next(a for a in page.averages if a.setting == "upernet-miou").means["mine"] == pytest.approx(0.452)
 
 
 def test_dense_scores_are_on_the_axis_of_tasks(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from unseen.data.registry import DATASETS, dense_sets, task_sets
 from unseen.errors import UserError
 from unseen.papers.comparability import Comparability, PublishedData, ScoredData, compare, published_dataset
 from unseen.papers.dense_settings import PATCH_PROBES, TRAINED
+from unseen.probes.by_name.centroids import Centroids
+from unseen.probes.job import plain_json
 from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_sentences
 from unseen.runs.data import Domain, RunData
 from unseen.runs.provenance import limit_text
@@ -67,8 +69,13 @@ def is_by_image(result: Result) -> bool:
 
 
 def is_further(result: Result) -> bool:
-    """Whether a result is of a probe that is not in the paper, or of the user's own probe or metric."""
+    """Whether a result is of a probe that is not in the paper, or of the user's own probe or metric.
+
+    Few-shot episodes with other classes, queries or numbers than the paper's are such a probe.
+    """
     in_paper = result.is_of(*IN_PAPER) and result.protocol != REFERENCE
+    if result.is_of(Centroids.name):
+        in_paper = result.job.get("settings", {}) == plain_json(Centroids().described)
     return not (is_dense(result) or is_by_image(result) or in_paper)
 
 
