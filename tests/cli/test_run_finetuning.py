@@ -79,6 +79,18 @@ def test_killed_and_run_again(unseen: Unseen, tmp_path: Path, backbone: str) -> 
     assert results(out) == after
 
 
+def test_a_part_of_a_data_set_is_called_one_whatever_the_search(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
+    options = ("--backbone", backbone, "--out", tmp_path / "run", "--datasets", "digits", "--workers", 1)
+    short = ("--set", "fine-tuned.trials=1", "--set", "fine-tuned.steps=1", "--limit", 6)
+    code, said, notes = unseen(*FINETUNE, *options, *short, "--probes", "centroids,fine-tuned", "--shots", 1)
+    assert code == 0, notes
+    assert set(pd.read_csv(tmp_path / "run/scores.csv")["domain"]) == {"digits (part: 6)"}
+    assert "(yours)" not in said
+    assert "the protocol is" not in said
+    assert "ericsson-2021-short" in said
+    assert "at most 6 images per class" in said
+
+
 def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
     options = (*FINETUNE, "--backbone", backbone, "--out", tmp_path / "run", "--workers", 1, "--dry-run")
     code, said, notes = unseen(*options, "--datasets", "digits,dtd", "--data", tmp_path)

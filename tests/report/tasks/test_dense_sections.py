@@ -72,14 +72,14 @@ def _result(
     return Result(key, job, fits_kept([fit]), 1.0, {})
 
 
-def made(*results: Result, missing: int = 0, folder: Path = Path()) -> TaskPage:
-    """The page of results on complete copies of data sets, or on copies that lack some training images."""
+def made(*results: Result, missing: int = 0, limit: int | None = None, folder: Path = Path()) -> TaskPage:
+    """The page of results on complete copies of data sets, on parts, or on copies that lack some training images."""
     names = list(dict.fromkeys(str(result.job["dataset"]) for result in results))
     scored = []
     for name in {trained[0] for trained in TRAINED.values()} & {*names}:
         facts = get_dataset(name)
         images = {"train": facts.counts["train"] - missing, "test": facts.counts["test"]}
-        scored.append(ScoredData("mine", name, "", facts.classes, images, "given"))
+        scored.append(ScoredData("mine", name, "", facts.classes, images, "given", limit=limit))
     data = RunData("Tasks", (), [Domain(n, n) for n in names], [Backbone("mine", "yours")], "mine", scored=scored)
     return page_of_results(data, results, {result.key: folder for result in results})
 
@@ -115,6 +115,7 @@ def test_a_training_on_all_data_stands_beside_the_14_models_with_units() -> None
     [
         (made(trained("upernet", short="-short")), "ericsson-2021-segmentation-short"),
         (made(trained("upernet"), missing=5000), "15,210 training images, not 20,210"),
+        (made(trained("upernet"), limit=7), "at most 7 images per class"),
         (made(probed("ade20k", "classes", [0.5] * 150)), "does not probe patches"),
     ],
 )
