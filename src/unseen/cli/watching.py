@@ -90,6 +90,7 @@ def show_plan(plan: "Plan", means: Means, part: "Part" = (1, 1)) -> None:
     Args:
         part: the part of the jobs that this command does.
     """
+    from unseen.runs.notices import notice_sentences
     from unseen.studies.plan import UNITS
 
     title = plan.title
@@ -118,8 +119,8 @@ def show_plan(plan: "Plan", means: Means, part: "Part" = (1, 1)) -> None:
         estimate = f", about {duration(share.seconds)}" if share.jobs_left else ""
         console().print(f"This command does {of}: {share.jobs:,} of the {plan.jobs:,} jobs{todo}{estimate}.")
     console().print()
-    for notice in plan.notices:
-        note(notice.sentence)
+    for sentence in notice_sentences(plan.notices):
+        note(sentence)
 
 
 def _memory(size: int, processes: int) -> str:

@@ -21,6 +21,7 @@ from unseen.runs.score import Score
 from unseen.runs.seed_means import over_seeds
 from unseen.runs.setup import extraction_differences
 from unseen.runs.tables import score_table, summarise
+from unseen.text.words import joined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -254,11 +255,12 @@ def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
     for run in runs:
         said = [*run.data.notices, *comparison_notices(run.data)]
         told += [f"{run.name}: {sentence}" for sentence in said]
-        told += [
-            f"{run.name}, {shown[backbone.name]}: {'; '.join(each.text for each in backbone.cautions)}."
-            for backbone in run.data.backbones
-            if backbone.cautions and backbone.name in shown
-        ]
+        by_cautions: dict[str, list[str]] = {}
+        for backbone in run.data.backbones:
+            if backbone.cautions and backbone.name in shown:
+                text = "; ".join(each.text for each in backbone.cautions)
+                by_cautions.setdefault(text, []).append(shown[backbone.name])
+        told += [f"{run.name}, {joined(names)}: {text}." for text, names in by_cautions.items()]
     return told
 
 
