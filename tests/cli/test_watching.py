@@ -49,6 +49,10 @@ def test_features_that_are_all_there_take_nothing(capsys: pytest.CaptureFixture[
 def test_jobs_to_do_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     CommandWatch(Means(2)).started(3, 4, 5.0)
     assert "3 of 4 jobs to do, about 5.0 s on" in capsys.readouterr().err
+    CommandWatch(Means(2)).stage_started(3, 5.0)
+    said = capsys.readouterr().err
+    assert "3 jobs, about 5.0 s" in said
+    assert "resumes" not in said
 
 
 def test_a_part_tells_its_share(capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,6 +57,9 @@ class CommandWatch:
         rest = "if it is interrupted, the same command resumes"
         note(f"{left} of {jobs} jobs{of} to do, about {duration(seconds)} on {place}; {rest}.")
 
+    def stage_started(self, left: int, seconds: float) -> None:
+        note(f"Next: {counted(left, 'job')}, about {duration(seconds)}.")
+
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         return track(items, what, total)
 

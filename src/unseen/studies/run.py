@@ -72,7 +72,7 @@ def run_study(
     shown.planned(plan)
     refuse_full_disk(out, plan.disk)
     remove_unfinished(out)
-    Runner(opened, out, replacing).run()
+    Runner(opened, out, plan, replacing).run()
     return read_run(out)
 
 
@@ -92,20 +92,26 @@ class Runner:
     """Runs the stages of a study in a folder, one after the other.
 
     Attributes:
+        plan: the work of all stages.
         failures: sentences about cells that failed.
         waiting: errors about work that other parts of a job array have to do first.
         done: number of jobs with results.
+        announced: whether missing jobs have been announced.
     """
 
     opened: OpenedStudy
     out: Path
+    plan: Plan
     replacing: bool = False
     failures: list[str] = field(default_factory=list)
     waiting: list[OtherPartsError] = field(default_factory=list)
     done: int = 0
+    announced: bool = False
 
     def run(self) -> None:
         """Run the missing jobs of all stages; what failed is named in the run and raised at the end."""
+        if len(self.opened.stages) > 1 and self.opened.part == WHOLE and self.plan.jobs_left:
+            self._tell_started(self.plan.jobs_left, self.plan.jobs, self.plan.probing)
         for stage in self.opened.stages:
             try:
                 prepared = stage.prepare(self.out, self.opened.means, self.opened.watch)
@@ -135,6 +141,14 @@ class Runner:
         if part != WHOLE and not (self.out / RUN).is_file():
             raise OtherPartsError(f"part {part[0]} of {part[1]} has done its share, but the others have no results yet")
 
+    def _tell_started(self, left: int, jobs: int, seconds: float) -> None:
+        """Announce jobs: those of all stages, or of the first one with work, and then those of each stage."""
+        if self.announced:
+            self.opened.watch.stage_started(left, seconds)
+        else:
+            self.opened.watch.started(left, jobs, seconds)
+        self.announced = True
+
     def _run(self, prepared: Prepared) -> None:
         """Run the missing jobs of a stage; its record is written with the first result."""
         results, means, watch = self.out / RESULTS, self.opened.means, self.opened.watch
@@ -147,7 +161,7 @@ class Runner:
         if left and not recorded and not self.replacing:
             refuse_other_run(self.out, prepared.run.setup, prepared.jobs)  # before jobs that cannot be recorded
         if left:
-            watch.started(left, len(jobs), prepared.seconds(jobs, results, means))
+            self._tell_started(left, len(jobs), prepared.seconds(jobs, results, means))
         try:
             for _ in watch.track(prepared.work(jobs, results, means), "jobs done", left):
                 if not recorded:
