@@ -31,9 +31,9 @@ CAPTIONS = {
     LINEAR: "Linear probe, each data set's own metric, percent",
     FINETUNED: "Fine-tuned, each data set's own metric, percent",
     ECE: "Expected calibration error in percent",
-    SCALED_ECE: "The same after temperature scaling",
+    SCALED_ECE: "Expected calibration error after temperature scaling, percent",
     FINETUNED_ECE: "Fine-tuned: expected calibration error in percent",
-    FINETUNED_SCALED_ECE: "Fine-tuned: after temperature scaling",
+    FINETUNED_SCALED_ECE: "Fine-tuned: expected calibration error after temperature scaling, percent",
 }
 """Captions of settings with all training images, in the order of the page."""
 MANY_SHOT = (LINEAR, FINETUNED)
