@@ -136,7 +136,7 @@ def test_tasks(unseen: Unseen, place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert 'id="further-probes"' in page
     assert "probe.py" in page
 
-    table = pd.read_csv(place / "run/scores.csv").set_index("setting")["value"]
+    table = pd.read_csv(place / "run/scores.csv").set_index("setting")["mean"]
     assert table["own-mean-own-errors"] == pytest.approx(values["own-mean", "own-errors"])
     # A metric of one's own is not another score of the linear probe, neither in the table nor across axes.
     assert list(table[table.index == "linear"]) == [values["linear", "top1"]]

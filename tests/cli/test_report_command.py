@@ -44,10 +44,13 @@ def test_one_task_run_prints_every_score_and_its_interval(
     printed = ("81.23", "72.34 ± 1.00", "6.12", "2.13", "93.45", "4.56", "1.24", "72.14 ± 1.00")
     assert all(number in answer.out for number in printed)
     assert "± 0.0" not in answer.out
-    table = pd.read_csv(tmp_path / "table.csv").set_index(["dataset", "setting"])
+    table = pd.read_csv(tmp_path / "table.csv").set_index(["domain", "setting"])
     episodes = table.loc["cifar10", "5-shot"]
-    assert (episodes["low"], episodes["high"]) == pytest.approx((0.7134, 0.7334))
-    assert table.drop(("cifar10", "5-shot")).drop(("dtd", "5-shot"))[["low", "high"]].isna().all(axis=None)
+    assert (episodes["episode_low"], episodes["episode_high"]) == pytest.approx((0.7134, 0.7334))
+    ends = ["episode_low", "episode_high"]
+    assert table.drop(("cifar10", "5-shot")).drop(("dtd", "5-shot"))[ends].isna().all(axis=None)
+    assert set(table["seeds"]) == {1}
+    assert table[["deviation", "low", "high"]].isna().all(axis=None)
     assert {setting for _, setting in table.index} == {*SCORES, "imagenet"}
 
 
@@ -57,10 +60,10 @@ def test_several_task_runs_make_one_task_page(unseen: Unseen, two: tuple[Path, P
     assert answer.code == 0
     assert re.findall(r'<section id="([^"]+)"', page.read_text())[:3] == ["many-shot", "fine-tuning", "few-shot"]
     table = pd.read_csv(tmp_path / "table.csv")
-    cells = {(r.backbone, r.dataset): r.value for r in table[table["setting"] == "linear"].itertuples()}
+    cells = {(r.backbone, r.domain): r.mean for r in table[table["setting"] == "linear"].itertuples()}
     expected = {("a", "cifar10"): 0.8123, ("a", "dtd"): 0.8103, ("b", "cifar10"): 0.8223}
     assert cells == pytest.approx(expected)
-    on_imagenet = table[table["setting"] == "imagenet"].set_index("backbone")["value"]
+    on_imagenet = table[table["setting"] == "imagenet"].set_index("backbone")["mean"]
     assert on_imagenet.to_dict() == {"a": 0.7, "b": 0.6}
 
 
@@ -68,7 +71,7 @@ def test_backbones_that_differ_have_the_names_of_their_runs(unseen: Unseen, tmp_
     runs = [write_task_run(tmp_path / name, ("a",), lambda *_, v=v: v) for name, v in (("one", 0.5), ("two", 0.6))]
     assert unseen("report", *runs, "--out", tmp_path / "page.html", "--table", tmp_path / "table.csv").code == 0
     table = pd.read_csv(tmp_path / "table.csv")
-    linear = table[(table["setting"] == "linear") & (table["dataset"] == "dtd")].set_index("backbone")["value"]
+    linear = table[(table["setting"] == "linear") & (table["domain"] == "dtd")].set_index("backbone")["mean"]
     assert linear.to_dict() == {"a": 0.5, "a (two)": 0.6}
 
 

@@ -30,7 +30,9 @@ def test_a_run_of_shifts_has_accuracies_and_the_fits_that_its_test_sets_tell(
     lines = [line.split() for line in answer.out.splitlines() if line.startswith(("imagenet-r ", "imagenet-sketch "))]
     assert [line[:2] for line in lines] == [["imagenet-r", "6"], ["imagenet-sketch", "6"]]
     frame, accuracies = pd.read_csv(table), pd.read_csv(run / "accuracies.csv")
-    assert frame[["model", "val", "imagenet-r"]].equals(accuracies[["model", "val", "imagenet-r"]])
+    wide = frame.pivot_table(index="backbone", columns="domain", values="mean", sort=False)
+    assert wide[["val", "imagenet-r"]].equals(accuracies.set_index("model")[["val", "imagenet-r"]])
+    assert ({*frame["probe"]}, {*frame["metric"]}) == ({"classifier"}, {"top1"})
     html = page.read_text()
     assert all(f"{100 * value:.2f}" in html for value in accuracies["imagenet-r"])
     assert "imagenet-r on val-on-imagenet-r-classes, imagenet-sketch on val" in html

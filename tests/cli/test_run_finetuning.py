@@ -65,10 +65,10 @@ def test_killed_and_run_again(unseen: Unseen, tmp_path: Path, backbone: str) -> 
     after = results(out)
     assert len(after) == 3  # two trials and the one that is scored
     assert {name: after[name] for name in before} == before
-    assert not [*out.glob("checkpoints/*")]
-    assert not [*out.glob("pixels/*")]
+    assert not (out / "checkpoints").exists()
+    assert not (out / "pixels").exists()
     assert said.count("Fine-tuning was cut short (ericsson-2021-short): 2 of 40 settings, 60 of 5,000 steps") == 1
-    scores = pd.read_csv(out / "scores.csv").set_index("setting")["value"]
+    scores = pd.read_csv(out / "scores.csv").set_index("setting")["mean"]
     assert 0.15 < scores["finetuned"] <= 1  # chance is .1
     assert 0 <= scores["finetuned-scaled-ece"] <= 1
     assert "ericsson-2021-short" in (out / "report.html").read_text()
@@ -77,6 +77,18 @@ def test_killed_and_run_again(unseen: Unseen, tmp_path: Path, backbone: str) -> 
     assert code == 0
     assert "to do, about" not in notes
     assert results(out) == after
+
+
+def test_a_part_of_a_data_set_is_called_one_whatever_the_search(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
+    options = ("--backbone", backbone, "--out", tmp_path / "run", "--datasets", "digits", "--workers", 1)
+    short = ("--set", "fine-tuned.trials=1", "--set", "fine-tuned.steps=1", "--limit", 6)
+    code, said, notes = unseen(*FINETUNE, *options, *short, "--probes", "centroids,fine-tuned", "--shots", 1)
+    assert code == 0, notes
+    assert set(pd.read_csv(tmp_path / "run/scores.csv")["domain"]) == {"digits (part: 6)"}
+    assert "(yours)" not in said
+    assert "the protocol is" not in said
+    assert "ericsson-2021-short" in said
+    assert "at most 6 images per class" in said
 
 
 def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone: str) -> None:
@@ -164,13 +176,13 @@ def test_what_fails_does_not_stop_the_others(
     assert len(said) == 1
     assert "results are kept" in said[0]
     assert "b/07.png: not an image" in said[0]
-    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"digits"}
+    assert set(pd.read_csv(out / "scores.csv")["domain"]) == {"digits"}
     assert "b/07.png: not an image" in (out / "report.html").read_text()
 
     damaged.write_bytes(sound)
     answer = unseen(*words, *options)
     assert answer.code == 0, answer.err
-    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"digits", "pictures"}
+    assert set(pd.read_csv(out / "scores.csv")["domain"]) == {"digits", "pictures"}
     assert "not an image" not in (out / "report.html").read_text()
     assert "not an image" not in (out / "run.json").read_text()
     assert not [*out.glob("pixels/*")]

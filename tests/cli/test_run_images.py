@@ -51,8 +51,8 @@ def test_a_backbone_looks_at_drawings_and_keeps_their_colours(unseen: Unseen, tm
         assert found.code == 0, found.err
     scores = pd.read_csv(tmp_path / "run/scores.csv")
     [row] = scores[scores["setting"] == "saliency-diffusion"].to_dict("records")
-    assert (row["backbone"], row["dataset"]) == ("demo:supervised", "drawings (1 image)")
-    assert 0 < row["value"] < 1
+    assert (row["backbone"], row["domain"]) == ("demo:supervised", "drawings (1 image)")
+    assert 0 < row["mean"] < 1
     assert {"inversion-colour-red", "inversion-colour-green", "inversion-colour-blue"} < {*scores["setting"]}
     assert "masks of 8/8 pixels" in (tmp_path / "run/report.html").read_text()
     again = unseen("run", "saliency", *common, "--set", "saliency.grid=8/8")

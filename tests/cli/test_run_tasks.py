@@ -78,7 +78,7 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert code == 0
     assert "Left out: dtd: not found; expected dtd/dtd below" in notes
     assert "to get it: Oxford VGG" in notes
-    scores = pd.read_csv(out / "scores.csv").set_index("setting")["value"]
+    scores = pd.read_csv(out / "scores.csv").set_index("setting")["mean"]
     assert scores["linear"] > 0.5  # eight greys of a picture of a digit; chance is 0.1
     assert scores["5-shot"] < scores["20-shot"] < scores["50-shot"]
     page = (out / "report.html").read_text()
@@ -151,7 +151,7 @@ def test_own_features(unseen: Unseen, tmp_path: Path) -> None:
     said = " ".join(said.split())
     assert "pets has 6 classes, not 37" in said
     assert "among the paper's models" not in said.lower()
-    assert set(table["dataset"]) == {"pets (yours)"}
+    assert set(table["domain"]) == {"pets (yours)"}
     page = (out / "report.html").read_text()
     assert "Oxford-IIIT" not in said
     assert "pets (yours)" in page
@@ -185,7 +185,7 @@ def test_one_bad_data_set_stops_no_other(unseen: Unseen, tmp_path: Path) -> None
     code, _, notes = unseen(*options, "dtd,pets")
     assert code == 0
     assert "Left out: dtd: features by mine: no validation image of 1 and 4 more classes" in notes
-    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"pets (yours)"}
+    assert set(pd.read_csv(out / "scores.csv")["domain"]) == {"pets (yours)"}
     assert "no validation image of 1" in (out / "report.html").read_text()
 
     # Mended, the same command takes it, in the same folder, and the page no longer says that it is left out.
@@ -193,7 +193,7 @@ def test_one_bad_data_set_stops_no_other(unseen: Unseen, tmp_path: Path) -> None
     code, _, notes = unseen(*options, "dtd,pets")
     assert code == 0
     assert "left out" not in notes
-    assert set(pd.read_csv(out / "scores.csv")["dataset"]) == {"dtd (yours)", "pets (yours)"}
+    assert set(pd.read_csv(out / "scores.csv")["domain"]) == {"dtd (yours)", "pets (yours)"}
     assert "no validation image of 1" not in (out / "report.html").read_text()
 
 
@@ -231,7 +231,7 @@ def test_images_left_out_that_a_class_needs(
     assert code == 0
     assert "Left out: dtd: features by" in notes
     assert "no validation image of zigzagged; every class needs one" in notes
-    assert set(pd.read_csv(tmp_path / "run/scores.csv")["dataset"]) == {"pets"}
+    assert set(pd.read_csv(tmp_path / "run/scores.csv")["domain"]) == {"pets"}
     code, _, error = unseen(*options, "--datasets", "dtd", "--out", tmp_path / "other")
     assert code == 2
     assert "no validation image of zigzagged" in error
@@ -346,7 +346,7 @@ def test_a_damaged_image_leaves_out_its_data_set_alone(
     [line] = [line for line in notes.splitlines() if line.startswith("Left out: dtd: ")]
     assert "zigzagged/val.jpg" in line
     assert "--set on-error=skip" in line
-    assert set(pd.read_csv(tmp_path / "run/scores.csv")["dataset"]) == {"pets"}
+    assert set(pd.read_csv(tmp_path / "run/scores.csv")["domain"]) == {"pets"}
     assert "zigzagged/val.jpg" in (tmp_path / "run/report.html").read_text()
     code, _, notes = unseen(*options[:-1], "dtd", "--out", tmp_path / "alone")
     assert (code, notes.count("zigzagged/val.jpg")) == (2, 1)  # an error is not a notice too

@@ -17,7 +17,6 @@ def test_a_plan_is_a_table_with_its_totals(capsys: pytest.CaptureFixture[str]) -
     parts = [
         {"domain": "l1", "images": 1500, "features": 2_000_000, "extracted": 0.5},
         {"domain": "l2", "images": 12, "features": 3000, "extracted": 0.0},
-        {"domain": "l3", "trainings left": 41},
     ]
     plan = Plan(
         "Concepts", parts, 12, 8, extraction=30, probing=4, disk=2_000_000, free=5_000_000_000, memory=1_000_000,
@@ -25,12 +24,11 @@ def test_a_plan_is_a_table_with_its_totals(capsys: pytest.CaptureFixture[str]) -
     )  # fmt: skip
     CommandWatch(Means(3)).planned(plan)
     said = capsys.readouterr()
-    title, columns, first, second, others, third, *totals = [line.split() for line in said.out.splitlines() if line]
+    title, columns, first, second, *totals = [line.split() for line in said.out.splitlines() if line]
     assert title == ["Concepts"]
     assert columns == ["domain", "images", "features", "extracted"]
     assert (first[:2], first[-1]) == (["l1", "1,500"], "50%")
     assert (second[:2], second[-1]) == (["l2", "12"], "0%")
-    assert (others, third) == (["domain", "trainings", "left"], ["l3", "41"])  # of another kind, in its own table
     assert {"30", "2.0", "(5.0"} <= set(totals[0])
     assert "Jobs: 8 of 12 to do, about 4.0 s" in " ".join(totals[1])
     assert said.err == "Mind the gap.\n"
@@ -51,6 +49,10 @@ def test_features_that_are_all_there_take_nothing(capsys: pytest.CaptureFixture[
 def test_jobs_to_do_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     CommandWatch(Means(2)).started(3, 4, 5.0)
     assert "3 of 4 jobs to do, about 5.0 s on" in capsys.readouterr().err
+    CommandWatch(Means(2)).stage_started(3, 5.0)
+    said = capsys.readouterr().err
+    assert "3 jobs, about 5.0 s" in said
+    assert "resumes" not in said
 
 
 def test_a_part_tells_its_share(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,7 @@ from unseen.studies.record import Described, Measured, run_record
 from unseen.studies.study import Study
 
 Score = Callable[[str, str, str], float]
+SEED_STEP = 0.02
 
 
 def write_task_run(
@@ -40,28 +41,33 @@ def write_task_run(
     protocol: ManyShotProtocol = ERICSSON_2021,
     grid: FinetuneGrid | None = None,
     top1: Mapping[str, float] | None = None,
+    seeds: Sequence[int] = (0,),
 ) -> Path:
     """A finished run; `score` gives what a backbone has on a data set in a setting: linear, ece, scaled-ece, 5-shot.
 
-    With a grid it has been fine-tuned too, and `score` gives finetuned, finetuned-ece and finetuned-scaled-ece.
+    With a grid it has been fine-tuned too, and `score` gives finetuned, finetuned-ece and finetuned-scaled-ece. Scores
+    of fine-tuning and of episodes grow by `SEED_STEP` with each seed.
     """
     jobs: list[Job] = []
     for name in backbones:
         for dataset in datasets:
             jobs.append(linear_job(name, dataset, protocol))
             jobs += [
-                Job(Centroids.name, 1, name, dataset, {"all": "all"}, Centroids().described, number) for number in shots
+                Job(Centroids.name, 1, name, dataset, {"all": "all"}, Centroids().described, number, seed)
+                for number in shots
+                for seed in seeds
             ]
             if grid:
-                jobs.append(finetune_job(name, dataset, grid))
+                jobs += [finetune_job(name, dataset, grid, seed) for seed in seeds]
 
     def work(job: Job) -> dict[str, Any]:
-        of = (job.backbone, job.dataset)
+        of, more = (job.backbone, job.dataset), SEED_STEP * job.seed
         if job.probe == Centroids.name:
-            return fits_kept([Fit(job.probe, job.shots, 0, [("top1", score(*of, f"{job.shots}-shot"))], {}, 0.01)])
+            value = score(*of, f"{job.shots}-shot") + more
+            return fits_kept([Fit(job.probe, job.shots, job.seed, [("top1", value)], {}, 0.01)])
         if job.probe == FineTuned.name:
-            errors = [("ece", score(*of, "finetuned-ece")), ("scaled-ece", score(*of, "finetuned-scaled-ece"))]
-            return search_kept(job, [("top1", score(*of, "finetuned")), *errors])
+            tuned = {"top1": "finetuned", "ece": "finetuned-ece", "scaled-ece": "finetuned-scaled-ece"}
+            return search_kept(job, [(metric, score(*of, setting) + more) for metric, setting in tuned.items()])
         values = [("top1", score(*of, "linear")), ("ece", score(*of, "ece")), ("scaled-ece", score(*of, "scaled-ece"))]
         details = {"penalty": 1.0, "edge": None, "converged": [True], "refit_converged": True, "temperatures": [1.0]}
         return fits_kept([Fit(job.probe, None, 0, values, details)])
@@ -103,13 +109,13 @@ def linear_job(backbone: str, dataset: str, protocol: ManyShotProtocol = ERICSSO
     return Job(Linear.name, Linear.revision, backbone, dataset, reads, probe.described)
 
 
-def finetune_job(backbone: str, dataset: str, grid: FinetuneGrid) -> Job:
+def finetune_job(backbone: str, dataset: str, grid: FinetuneGrid, seed: int = 0) -> Job:
     """The final training of a grid on images that do not exist, which needs its trials."""
 
     def job(probe: Probe, needs: tuple[Job, ...] = ()) -> Job:
         reads, settings = {"spec": backbone, "images": "images"}, probe.described
         return Job(
-            probe.name, TRIAL_REVISION, backbone, dataset, reads, settings, None, 0, "top1", "float32", needs=needs
+            probe.name, TRIAL_REVISION, backbone, dataset, reads, settings, None, seed, "top1", "float32", needs=needs
         )  # fmt: skip
 
     return job(FineTuned(grid), tuple(job(Trial(each)) for each in grid.settings))

@@ -89,6 +89,9 @@ class Notes(Silent):
     def started(self, left: int, jobs: int, seconds: float) -> None:
         self.said.append((left, jobs, seconds))
 
+    def stage_started(self, left: int, seconds: float) -> None:
+        self.said.append((left, seconds))
+
 
 @pytest.fixture
 def stages(monkeypatch: pytest.MonkeyPatch) -> list[Stage]:
@@ -149,7 +152,10 @@ def test_stages_are_planned_together_and_run_one_after_the_other(running: Runnin
     assert (plan.jobs, plan.jobs_left, [part["domain"] for part in plan.parts]) == (5, 5, ["l1", "l2"])
     notes = Notes()
     data = running.run(*both, watch=notes)
-    assert notes.said == [5, "prepared", (2, 2, 1.0), "prepared", (3, 3, 1.5)]
+    assert notes.said == [5, (5, 5, 2.5), "prepared", (2, 1.0), "prepared", (3, 1.5)]
+    again = Notes()
+    running.run(*both, watch=again)
+    assert again.said == [0, "prepared", "prepared"]
     assert [domain.name for domain in data.domains] == ["l1", "l2"]
     assert len(data.scores) == 10
     assert running.plan(*both).jobs_left == 0

@@ -46,13 +46,13 @@ def write_quietly(found: "Reported", table: Path) -> None:
     if isinstance(found.source, RunData):
         write_scores(found.source, table)
     elif isinstance(found.source, TaskPage):
-        from unseen.report.tasks.tables import write_score_table
+        from unseen.report.tasks.score_table import write_task_table
 
-        write_score_table(found.source, table)
+        write_task_table(found.source, table)
     elif isinstance(found.source, ShiftPage) and found.source.accuracies:
-        from unseen.runs.tables import write_table
+        from unseen.runs.tables import score_table, summarise, write_table
 
-        write_table(found.source.accuracies.to_frame(), table)
+        write_table(summarise(score_table(found.source.accuracies.data.scores)), table)
     for sentence in found.page.notices:
         note(sentence)
 
@@ -61,15 +61,15 @@ def print_scores(data: "RunData", table: Path | None) -> None:
     """Print a summary of the scores of a run, and write the table."""
     from unseen.report.core.metric_words import metric_words
     from unseen.runs.comparability_words import comparison_notices
-    from unseen.runs.tables import wide
+    from unseen.runs.tables import shown_probe, wide
 
     summary = write_scores(data, table)
     over = "mean ± standard deviation over seeds" if (summary["seeds"] > 1).any() else "one seed"
-    measured, probes = ([str(name) for name in summary[column].unique()] for column in ("metric", "probe"))
-    probe = f"{probes[0]} probe, " if len(probes) == 1 else ""
+    measured = [str(name) for name in summary["metric"].unique()]
     for metric in ["top1"] if "top1" in measured else measured:
         share = data.metrics[metric].unit == "share"
         shown = wide(summary, metric, share=share).rename(columns={each.name: each.title for each in data.domains})
+        probe = f"{shown_probe(summary, metric)} probe, "
         name = "top-1" if metric == "top1" else metric_words(metric)
         caption = f"{data.title}: {probe}{name}{', percent' if share else ''}, {over}"
         print_table(caption, list(shown.columns), shown.itertuples(index=False))

@@ -14,12 +14,13 @@ def print_task_results(page: "TaskPage", table: Path | None) -> None:
     from unseen.report.tasks.dense_tables import dense_tables
     from unseen.report.tasks.image_parts import image_tables
     from unseen.report.tasks.page import findings
+    from unseen.report.tasks.score_table import write_task_table
+    from unseen.report.tasks.section_parts import fit_sentences
     from unseen.report.tasks.sections.further_probes import further_table
-    from unseen.report.tasks.sections.many_shot import fit_sentences
-    from unseen.report.tasks.tables import score_tables, text_of, write_score_table
+    from unseen.report.tasks.tables import score_tables, text_of
 
     if table:
-        write_score_table(page, table)
+        write_task_table(page, table)
     further = [further_table(page)] if page.further_scores else []
     for each in [*score_tables(page), *dense_tables(page), *image_tables(page), *further]:
         titles = [column.title for column in each.columns[1:]]

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from unseen.probes.image_cell import Stepping
     from unseen.runs.parts import Part
     from unseen.studies.given import Given
-    from unseen.studies.plan import Cell, Plan, Unit
+    from unseen.studies.plan import Plan
     from unseen.studies.study import Study
 
 J = TypeVar("J")
@@ -58,6 +57,9 @@ class CommandWatch:
         rest = "if it is interrupted, the same command resumes"
         note(f"{left} of {jobs} jobs{of} to do, about {duration(seconds)} on {place}; {rest}.")
 
+    def stage_started(self, left: int, seconds: float) -> None:
+        note(f"Next: {counted(left, 'job')}, about {duration(seconds)}.")
+
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         return track(items, what, total)
 
@@ -90,16 +92,13 @@ def show_plan(plan: "Plan", means: Means, part: "Part" = (1, 1)) -> None:
     Args:
         part: the part of the jobs that this command does.
     """
-    from unseen.studies.plan import UNITS
+    from unseen.cli.plan_table import plan_table
+    from unseen.runs.notices import notice_sentences
 
-    title = plan.title
-    for columns, parts in groupby(plan.parts, key=list):
-        listed = list(parts)
-        numbers = [column for column in columns if not isinstance(listed[0][column], str)]
-        rows = [[_text(row[column], UNITS.get(column)) for column in columns] for row in listed]
-        print_table(title, columns, rows, numbers)
+    if plan.parts:
+        table = plan_table(plan.parts, console().width)
+        print_table(plan.title, table.columns, table.rows, table.numbers)
         console().print()
-        title = ""
     number, count = part
     of = f"part {number} of {count}"
     if plan.free and not (plan.extraction or plan.disk):
@@ -118,8 +117,8 @@ def show_plan(plan: "Plan", means: Means, part: "Part" = (1, 1)) -> None:
         estimate = f", about {duration(share.seconds)}" if share.jobs_left else ""
         console().print(f"This command does {of}: {share.jobs:,} of the {plan.jobs:,} jobs{todo}{estimate}.")
     console().print()
-    for notice in plan.notices:
-        note(notice.sentence)
+    for sentence in notice_sentences(plan.notices):
+        note(sentence)
 
 
 def _memory(size: int, processes: int) -> str:
@@ -127,14 +126,6 @@ def _memory(size: int, processes: int) -> str:
 
     each = f" per process ({processes} at a time)" if processes > 1 else ""
     return f"{byte_size(size)} of {'GPU memory' if on_gpu() else f'memory{each}'}"
-
-
-def _text(cell: "Cell", unit: "Unit | None") -> str:
-    if isinstance(cell, str):
-        return cell
-    if unit == "share":
-        return f"{cell:.0%}"
-    return byte_size(int(cell)) if unit == "bytes" else f"{cell:,}"
 
 
 def extraction_lines(what: str = "") -> "Callable[[Progress], None]":

@@ -5,6 +5,9 @@ and 6 to 8, detection, surface normals and segmentation from Tables 4 and 5, cal
 attention from Table 9.
 """
 
+import re
+from typing import NamedTuple
+
 from unseen.data.registry import DATASETS
 from unseen.papers import published
 from unseen.papers.dense_settings import DENSE_SETTINGS, PRINTED_METRICS, TRAINED
@@ -15,6 +18,8 @@ SOURCE = "ericsson-2021"
 LINEAR, ECE, SCALED_ECE, IMAGENET = "linear", "ece", "scaled-ece", "imagenet"
 FINETUNED = "finetuned"
 FINETUNED_ECE, FINETUNED_SCALED_ECE = f"{FINETUNED}-{ECE}", f"{FINETUNED}-{SCALED_ECE}"
+CENTROIDS = "centroids"
+"""The probe of the paper's few-shot settings."""
 _FINE_TUNED = "fine-tuned"
 _CALIBRATION = {
     "linear-unscaled": (LINEAR, ECE),
@@ -35,20 +40,43 @@ def task_setting(score: Score) -> str:
     """The setting of a score, determined by its probe, shots and metric; the task study compares scores within a
     setting.
 
-    `linear`, `finetuned`, `5-shot`, `20-shot` …, `ece`, `scaled-ece`, `finetuned-ece`, `finetuned-scaled-ece`, and
-    `imagenet` for accuracy on ImageNet; for dense tasks and analyses of images probe and metric, such as `upernet-miou`
-    and `saliency-diffusion`; for others the name of the probe.
+    `linear`, `finetuned`, `5-shot`, `20-shot` … for the paper's few-shot episodes, `ece`, `scaled-ece`,
+    `finetuned-ece`, `finetuned-scaled-ece`, and `imagenet` for accuracy on ImageNet; for dense tasks and analyses of
+    images probe and metric, such as `upernet-miou` and `saliency-diffusion`; for others the name of the probe. With few
+    shots, other probes have both in their names: `linear-5-shot`, `linear-5-shot-ece`.
     """
     if score.domain == IMAGENET:
         return IMAGENET
-    if score.shots is not None:
+    if score.shots is not None and score.probe == CENTROIDS:
         return f"{score.shots}-shot"
     if (named := f"{score.probe}-{score.metric}") in DENSE_SETTINGS or named in IMAGE_SETTINGS:
         return named
     base = FINETUNED if score.probe == _FINE_TUNED else score.probe
+    if score.shots is not None:
+        base = f"{base}-{score.shots}-shot"
     if score.metric in {ECE, SCALED_ECE}:
         return score.metric if base == LINEAR else f"{base}-{score.metric}"
     return base
+
+
+class FewShot(NamedTuple):
+    """A few-shot setting of a probe that the paper has only with all images; `metric` is empty but for calibration."""
+
+    probe: str
+    shots: int
+    metric: str = ""
+
+
+def few_shot_setting(setting: str) -> FewShot | None:
+    """The parts of a setting such as `linear-5-shot-ece`; None for the paper's settings."""
+    parts = re.fullmatch(rf"(.+)-(\d+)-shot(?:-({ECE}|{SCALED_ECE}))?", setting)
+    return FewShot(parts[1], int(parts[2]), parts[3] or "") if parts else None
+
+
+def episode_shots(setting: str) -> int | None:
+    """The shots of the paper's few-shot episodes in such a setting, 5 of `5-shot`; None for others."""
+    parts = re.fullmatch(r"(\d+)-shot", setting)
+    return int(parts[1]) if parts else None
 
 
 def imagenet_score(backbone: str, top1: float, source: str = MEASURED) -> Score:

@@ -95,7 +95,7 @@ def _clause(reason: Reason, titles: Sequence[str]) -> str:
     if reason.code == "other-variant":
         return f"training images were chosen differently ({reason.found})"
     if reason.code in _ABOUT_IMAGES:
-        return _ABOUT_IMAGES[reason.code].format(listed(titles))
+        return _ABOUT_IMAGES[reason.code].format(listed(titles), reason.found)
     what = "classes" if reason.code == "other-classes" else f"{reason.part} images".strip()
     likewise = f" (numbers differ in {listed(titles[1:])} too)" if len(titles) > 1 else ""
     return f"{titles[0]} has {reason.found:,} {what}, not {reason.expected:,}{likewise}"
@@ -103,6 +103,7 @@ def _clause(reason: Reason, titles: Sequence[str]) -> str:
 
 _ABOUT_IMAGES: Mapping[Code, str] = {
     "unknown-counts": f"the run does not record the number of images of {{}}; {RERUN}",
+    "part": "of {}, at most {} images per class were used",
     "own-draw": "the test images of {} are our own draw under the paper's protocol, not the authors' draw",
     "unknown-images": "the images behind the features of {} are not known",
 }

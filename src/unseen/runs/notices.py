@@ -5,10 +5,11 @@ as the user writes them (`unseen.errors`). Notices are compared by their fields 
 by their sentences, so a sentence can be rewritten without repeating any run.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from unseen.errors import argument, option
+from unseen.text.words import joined
 
 Argument = str | int | float
 SENTENCES = {
@@ -101,6 +102,28 @@ SENTENCES = {
     "random-weights": "{backbone} has random weights: it was not trained.",
     "other-size": "{backbone} was given images of {size} pixels; the published models were given {published}.",
 }
+BACKBONE = "backbone"
+"""The argument with the name of a backbone."""
+SEVERAL = {
+    "simple-pyramid": (
+        "Beyond the paper, which has only ResNets: {backbone} have maps of one resolution, from which a simple feature "
+        "pyramid (Li et al. 2022) makes four. They get images of at most {size} pixels."
+    ),
+    "plain-map": (
+        "Beyond the paper, which has only ResNets: {backbone} cannot be dilated, and their last maps are resampled to "
+        "stride 8. They get images of at most {size} pixels."
+    ),
+    "other-last-stage": (
+        "Beyond the paper, which has only ResNets: the last stages of {backbone}, which are trained in their frozen "
+        "detectors, consist of all layers that their maps of stride 32 depend on and those of stride 16 do not."
+    ),
+    "other-dilation": (
+        "Beyond the paper, which has only ResNets: {backbone} are dilated to stride 8 like the paper's ResNets."
+    ),
+    "random-weights": "{backbone} have random weights: they were not trained.",
+    "other-size": "{backbone} were given images of {size} pixels; the published models were given {published}.",
+}
+"""Sentences about several backbones, by code."""
 
 
 @dataclass(frozen=True)
@@ -132,12 +155,31 @@ class Notice:
 
     @property
     def sentence(self) -> str:
-        return SENTENCES[self.code].format(**dict(self.arguments), option=_Named(option), argument=_Named(argument))
+        return _written(SENTENCES[self.code], dict(self.arguments))
 
     @property
     def text(self) -> str:
         """The text of a notice that has only text, or of a data set that was left out; otherwise empty."""
         return str(dict(self.arguments).get("text", ""))
+
+
+def _written(template: str, arguments: Mapping[str, Argument]) -> str:
+    return template.format(**arguments, option=_Named(option), argument=_Named(argument))
+
+
+def notice_sentences(notices: Iterable[Notice]) -> list[str]:
+    """The sentences of notices; one for all backbones that have the same notice."""
+    groups: dict[Notice, dict[str, Notice]] = {}
+    for each in notices:
+        backbone = str(dict(each.arguments).get(BACKBONE, "")) if each.code in SEVERAL else ""
+        others = tuple(pair for pair in each.arguments if pair[0] != BACKBONE) if backbone else each.arguments
+        groups.setdefault(replace(each, arguments=others), {})[backbone] = each
+    sentences = []
+    for shared, by_backbone in groups.items():
+        [first, *more] = by_backbone.values()
+        names = {BACKBONE: joined(list(by_backbone))}
+        sentences.append(_written(SEVERAL[first.code], {**dict(shared.arguments), **names}) if more else first.sentence)
+    return sentences
 
 
 def notice(code: str, domain: str = "", **arguments: Argument) -> Notice:
@@ -190,10 +232,8 @@ def joint(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[Notice]:
 
 def notice_text(notices: Iterable[Notice]) -> str:
     """All notices as one text, grouped by the runs that have them, whose names come first."""
-    by_runs: dict[tuple[str, ...], list[str]] = {}
+    by_runs: dict[tuple[str, ...], list[Notice]] = {}
     for each in notices:
-        by_runs.setdefault(each.runs, []).append(each.sentence)
-    return " ".join(
-        f"{', '.join(runs)}: {' '.join(sentences)}" if runs else " ".join(sentences)
-        for runs, sentences in by_runs.items()
-    )
+        by_runs.setdefault(each.runs, []).append(each)
+    texts = {runs: " ".join(notice_sentences(of)) for runs, of in by_runs.items()}
+    return " ".join(f"{', '.join(runs)}: {text}" if runs else text for runs, text in texts.items())

@@ -129,16 +129,15 @@ def fewer_samples(row: Any) -> str:
 def wide(summary: pd.DataFrame, metric: str = "top1", *, share: bool = True) -> pd.DataFrame:
     """`mean ± deviation`, one row per backbone and shots, one column per domain, in order of appearance.
 
-    A single seed has only a mean. The probe is the logistic probe, or the first one if there is no logistic probe. If
-    classes have fewer training samples than shots, their numbers follow.
+    A single seed has only a mean. The probe is `shown_probe`. If classes have fewer training samples than shots, their
+    numbers follow.
 
     Args:
         share: whether the metric is a share, which is given in percent.
     """
     part = summary[summary["metric"] == metric]
     text = percent_text if share else number_text
-    probes = list(dict.fromkeys(part["probe"]))
-    part = part[part["probe"].isin([LOGISTIC] if LOGISTIC in probes else probes[:1])]
+    part = part[part["probe"] == shown_probe(summary, metric)]
     cells = [text(r.mean, r.deviation) + fewer_samples(r) for r in part.itertuples(index=False)]
     order = {name: list(dict.fromkeys(part[name])) for name in ("backbone", "shots", "domain")}
     pivot = part.assign(cell=cells).pivot_table(
@@ -146,6 +145,12 @@ def wide(summary: pd.DataFrame, metric: str = "top1", *, share: bool = True) -> 
     )
     index = [(b, s) for b in order["backbone"] for s in order["shots"] if (b, s) in pivot.index]
     return pivot.loc[index, order["domain"]].fillna("").reset_index()
+
+
+def shown_probe(summary: pd.DataFrame, metric: str) -> str:
+    """The probe of `wide`: the logistic probe, or the first one with the metric if there is no logistic probe."""
+    probes = list(dict.fromkeys(summary.loc[summary["metric"] == metric, "probe"]))
+    return LOGISTIC if LOGISTIC in probes else str(probes[0])
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

@@ -59,6 +59,9 @@ class Bars:
     def started(self, left: int, jobs: int, seconds: float) -> None:
         """Show nothing: the bar shows the number of jobs."""
 
+    def stage_started(self, left: int, seconds: float) -> None:
+        """Show nothing, as above."""
+
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         advance = self._bar(what)
         for done, item in enumerate(items, start=1):

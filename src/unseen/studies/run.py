@@ -6,6 +6,7 @@ is here.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from unseen.errors import JobsError, OtherPartsError, UserError
 from unseen.features.disk import refuse_full_disk
 from unseen.files import check_writable, remove_unfinished
+from unseen.probes.image_cell import CHECKPOINTS, PIXELS
 from unseen.runs.data import RunData
 from unseen.runs.lock import folder_lock
 from unseen.runs.means import ALONE, Means
@@ -72,7 +74,7 @@ def run_study(
     shown.planned(plan)
     refuse_full_disk(out, plan.disk)
     remove_unfinished(out)
-    Runner(opened, out, replacing).run()
+    Runner(opened, out, plan, replacing).run()
     return read_run(out)
 
 
@@ -92,20 +94,28 @@ class Runner:
     """Runs the stages of a study in a folder, one after the other.
 
     Attributes:
+        plan: the work of all stages.
         failures: sentences about cells that failed.
         waiting: errors about work that other parts of a job array have to do first.
         done: number of jobs with results.
+        announced: whether missing jobs have been announced.
+        unfinished: whether a stage has jobs without a result, which other parts of a job array may be running.
     """
 
     opened: OpenedStudy
     out: Path
+    plan: Plan
     replacing: bool = False
     failures: list[str] = field(default_factory=list)
     waiting: list[OtherPartsError] = field(default_factory=list)
     done: int = 0
+    announced: bool = False
+    unfinished: bool = False
 
     def run(self) -> None:
         """Run the missing jobs of all stages; what failed is named in the run and raised at the end."""
+        if len(self.opened.stages) > 1 and self.opened.part == WHOLE and self.plan.jobs_left:
+            self._tell_started(self.plan.jobs_left, self.plan.jobs, self.plan.probing)
         for stage in self.opened.stages:
             try:
                 prepared = stage.prepare(self.out, self.opened.means, self.opened.watch)
@@ -131,9 +141,25 @@ class Runner:
             raise UserError(self.failures[0]) if alone else JobsError(self.failures, self.done)
         if self.waiting:
             raise self.waiting[0]
+        self._remove_empty()
         part = self.opened.part
         if part != WHOLE and not (self.out / RUN).is_file():
             raise OtherPartsError(f"part {part[0]} of {part[1]} has done its share, but the others have no results yet")
+
+    def _remove_empty(self) -> None:
+        """Remove the folders that only trainings need, if they are empty and all jobs have results."""
+        if not self.unfinished:
+            for name in (CHECKPOINTS, PIXELS):
+                with suppress(OSError):  # not there, or not empty
+                    (self.out / name).rmdir()
+
+    def _tell_started(self, left: int, jobs: int, seconds: float) -> None:
+        """Announce jobs: those of all stages, or of the first one with work, and then those of each stage."""
+        if self.announced:
+            self.opened.watch.stage_started(left, seconds)
+        else:
+            self.opened.watch.started(left, jobs, seconds)
+        self.announced = True
 
     def _run(self, prepared: Prepared) -> None:
         """Run the missing jobs of a stage; its record is written with the first result."""
@@ -147,7 +173,7 @@ class Runner:
         if left and not recorded and not self.replacing:
             refuse_other_run(self.out, prepared.run.setup, prepared.jobs)  # before jobs that cannot be recorded
         if left:
-            watch.started(left, len(jobs), prepared.seconds(jobs, results, means))
+            self._tell_started(left, len(jobs), prepared.seconds(jobs, results, means))
         try:
             for _ in watch.track(prepared.work(jobs, results, means), "jobs done", left):
                 if not recorded:
@@ -155,6 +181,7 @@ class Runner:
                     recorded = True
         finally:
             self.done += len(jobs) - len(missing(jobs, results))
+            self.unfinished |= bool(missing(every, results))
 
     def _record(self, prepared: Prepared) -> None:
         with folder_lock(self.out):

@@ -33,6 +33,9 @@ class Watch(Protocol):
     def started(self, left: int, jobs: int, seconds: float) -> None:
         """Called with the number of missing jobs, of all jobs, and the estimated seconds."""
 
+    def stage_started(self, left: int, seconds: float) -> None:
+        """Called with those of one stage of several, after `started`."""
+
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
         """Yields items when they are done; `total` is their number, if known."""
 
@@ -53,6 +56,9 @@ class Silent:
         return lambda step, detail="": None
 
     def started(self, left: int, jobs: int, seconds: float) -> None:
+        pass
+
+    def stage_started(self, left: int, seconds: float) -> None:
         pass
 
     def track(self, items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:

@@ -18,6 +18,7 @@ from unseen.analyses.tasks.averages import (
     spokes,
     without_average,
 )
+from unseen.errors import UserError
 from unseen.metrics.accuracy_scales import logit as our_logit
 from unseen.metrics.correlation import correlation
 from unseen.papers import published
@@ -127,6 +128,26 @@ def test_a_setting_without_a_shared_data_set_is_named() -> None:
     both = [*apart, task_score("two", "dtd", "linear", 0.6)]
     assert without_average(both) == []
     assert without_average([*published_task_scores(), *imagenet_top1()]) == []
+
+
+def test_few_shots_of_other_probes_are_settings_of_their_own() -> None:
+    episodes = task_score("mine", "cifar10", "5-shot", 0.7)
+    fitted = [replace(episodes, probe="linear", metric=metric, value=value) for metric, value in
+              (("top1", 0.6), ("ece", 0.1), ("scaled-ece", 0.05))]  # fmt: skip
+    names = [task_setting(score) for score in (episodes, *fitted)]
+    assert names == ["5-shot", "linear-5-shot", "linear-5-shot-ece", "linear-5-shot-scaled-ece"]
+    found = {average.setting: average for average in averages([episodes, *fitted, *published_task_scores()])}
+    assert len(found["5-shot kornblith"].values) == 15
+    assert found["linear-5-shot"].means == {"mine": 0.6}
+    titles = [setting_title(name) for name in names[1:]]
+    assert titles == ["Linear, 5 shots", "Calibration, linear, 5 shots", "Calibration, linear, 5 shots, scaled"]
+    assert not any(average.setting.startswith("linear-5") for average in spokes(list(found.values())))
+
+
+def test_two_scores_of_one_cell_are_refused() -> None:
+    scores = [task_score("mine", "cifar10", "linear", value) for value in (0.7, 0.8)]
+    with pytest.raises(UserError, match="two scores of linear on cifar10"):
+        averages(scores)
 
 
 def test_data_sets_that_are_not_the_papers_have_means_of_their_own() -> None:

@@ -2,11 +2,25 @@
 
 import pytest
 
-from unseen.analyses.tasks.data import data_names, page_datasets, refuse_changed_data
+from unseen.analyses.tasks.data import (
+    data_names,
+    page_datasets,
+    refuse_changed_data,
+    task_comparison_notices,
+    task_verdicts,
+)
 from unseen.data.registry import DATASETS
 from unseen.errors import UserError
-from unseen.papers.comparability import ScoredData, compare, published_dataset
+from unseen.papers.comparability import Comparability, Reason, ScoredData, compare, published_dataset
+from unseen.probes.by_name.centroids import Centroids
+from unseen.probes.by_name.fine_tuned import FineTuned
+from unseen.probes.by_name.linear import Linear
+from unseen.probes.finetuning.grid import finetune_grid
+from unseen.probes.job import Job
+from unseen.probes.many_shot import ERICSSON_2021
+from unseen.probes.probe import Probe
 from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.results import Result
 from unseen.runs.setup import ImagesUsed
 
 
@@ -28,6 +42,22 @@ def test_parts_of_different_sizes_are_different_data() -> None:
     assert {name: shown[names[name, "digits"]].limit for name in limits} == limits
     assert len(shown) == 2
     assert {name: shown[names[name, "digits"]].test_images for name in limits} == limits
+
+
+@pytest.mark.parametrize("probes", [(), (Centroids(),), (Linear(protocol=ERICSSON_2021), Centroids())])
+def test_a_shorter_search_is_another_protocol_and_not_other_data(probes: tuple[Probe, ...]) -> None:
+    counts = DATASETS["cifar10"].counts
+    scored = [ScoredData("a", "cifar10", "ericsson-2021-short", 10, counts, "given")]
+    data = RunData("t", (), [Domain("cifar10", "CIFAR-10", axis="tasks")], [Backbone("a", "yours")], "a", scored=scored)
+    every = (FineTuned(finetune_grid(trials=2)), *probes)
+    jobs = [Job(each.name, 1, "a", "cifar10", settings=each.described) for each in every]
+    verdicts = task_verdicts(data, [Result(job.key, job.described, {}, 0.0, {}) for job in jobs])
+    assert data_names(verdicts) == {("a", "cifar10"): "cifar10"}
+    assert verdicts["a", "cifar10"].allowed == bool(probes)
+    digits = Comparability((Reason("other-protocol", "x", "y"), Reason("other-images", 1, 2, "test")))
+    [sentence] = task_comparison_notices({("a", "digits"): digits})
+    assert "test images" in sentence
+    assert "protocol" not in sentence
 
 
 def own_run(content: str, limit: int | None = None) -> RunData:

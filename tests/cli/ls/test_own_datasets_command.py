@@ -86,7 +86,7 @@ def test_a_study_of_an_own_data_set(unseen: Unseen, tmp_path: Path, backbone: st
     assert (domain.name, domain.title, domain.licence) == ("garden", "Garden birds", "CC0")
     content = library.open_dataset(place).dataset.content
     assert {images.hash for images in data.images} == {content}
-    assert {*pd.read_csv(out / "scores.csv")["dataset"]} == {"garden"}
+    assert {*pd.read_csv(out / "scores.csv")["domain"]} == {"garden"}
 
     code, said, _ = unseen(*options, "--dry-run")
     assert (code, "Jobs: 0 of 1 to do" in said) == (0, True)

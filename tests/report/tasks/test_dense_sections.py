@@ -25,8 +25,8 @@ from unseen.report.tasks.dense_tables import dense_tables
 from unseen.report.tasks.page import findings, task_page
 from unseen.report.tasks.page_data import PICTURES, TaskPage
 from unseen.report.tasks.results import page_of_results
+from unseen.report.tasks.score_table import task_table
 from unseen.report.tasks.sections import dense
-from unseen.report.tasks.tables import score_rows
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.record import read_results, read_run
 from unseen.runs.results import Result
@@ -72,14 +72,14 @@ def _result(
     return Result(key, job, fits_kept([fit]), 1.0, {})
 
 
-def made(*results: Result, missing: int = 0, folder: Path = Path()) -> TaskPage:
-    """The page of results on complete copies of data sets, or on copies that lack some training images."""
+def made(*results: Result, missing: int = 0, limit: int | None = None, folder: Path = Path()) -> TaskPage:
+    """The page of results on complete copies of data sets, on parts, or on copies that lack some training images."""
     names = list(dict.fromkeys(str(result.job["dataset"]) for result in results))
     scored = []
     for name in {trained[0] for trained in TRAINED.values()} & {*names}:
         facts = get_dataset(name)
         images = {"train": facts.counts["train"] - missing, "test": facts.counts["test"]}
-        scored.append(ScoredData("mine", name, "", facts.classes, images, "given"))
+        scored.append(ScoredData("mine", name, "", facts.classes, images, "given", limit=limit))
     data = RunData("Tasks", (), [Domain(n, n) for n in names], [Backbone("mine", "yours")], "mine", scored=scored)
     return page_of_results(data, results, {result.key: folder for result in results})
 
@@ -115,6 +115,7 @@ def test_a_training_on_all_data_stands_beside_the_14_models_with_units() -> None
     [
         (made(trained("upernet", short="-short")), "ericsson-2021-segmentation-short"),
         (made(trained("upernet"), missing=5000), "15,210 training images, not 20,210"),
+        (made(trained("upernet"), limit=7), "at most 7 images per class"),
         (made(probed("ade20k", "classes", [0.5] * 150)), "does not probe patches"),
     ],
 )
@@ -148,10 +149,28 @@ def test_dense_tasks_stand_beside_classification(tmp_path: Path) -> None:
     assert {"many-shot", "few-shot", "dense-own"} <= {*names}
     assert "own" not in [dataset.name for dataset in page.datasets]
     assert any(sentence.startswith("My scenes (your data set). ") for sentence in findings(page))
-    assert {row["setting"] for row in score_rows(page) if row["dataset"] == "own"} == {
+    assert {*task_table(page).query("domain == 'own'")["setting"]} == {
         "patch-linear-miou",
         "patch-linear-pixel-accuracy",
     }
+
+
+def test_several_seeds_are_one_row_with_their_mean() -> None:
+    first = trained("upernet")
+    metrics = {"miou": 0.5, "pixel-accuracy": 0.7}
+    fit = Fit("upernet", None, 1, [*metrics.items()], {"by_class": [place / 500 for place in range(150)]})
+    second = replace(first, key="second", job=first.job | {"seed": 1}, values=fits_kept([fit]))
+    page = made(second, first)
+    [table] = dense_tables(page)
+    own = [row.cells for row in table.rows if not row.style]
+    assert [[(cell.text, cell.small) for cell in cells[1:]] for cells in own] == [
+        [("45.20", "± 6.79"), ("74.90", "± 6.93")]  # of 40.4 and 50, 79.8 and 70
+    ]
+    assert "2 seeds" in table.caption
+    by_class = section_of(page, "dense-ade20k").tables[1]
+    assert [cell.values for cell in by_class.rows[100].cells[1:]] == [(pytest.approx(0.15),)]  # of 0.1 and 0.2
+    assert "45.20% by mine" in " ".join(findings(page))
+    assert next(a for a in page.averages if a.setting == "upernet-miou").means["mine"] == pytest.approx(0.452)
 
 
 def test_dense_scores_are_on_the_axis_of_tasks(tmp_path: Path) -> None:

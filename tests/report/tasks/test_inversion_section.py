@@ -10,14 +10,19 @@ from PIL import Image
 
 from unseen.analyses.tasks.averages import CorrelationTable, averages, correlations
 from unseen.papers.transfer import IMAGENET, imagenet_score, imagenet_top1, published_task_scores
-from unseen.probes.single_images import Measured
+from unseen.probes.by_name.inversion import Inversion
+from unseen.probes.job import fits_kept
+from unseen.probes.single_images import Measured, image_fits
 from unseen.report.core.model import Section
 from unseen.report.core.render import page_html
-from unseen.report.tasks.image_data import ImageResult
-from unseen.report.tasks.image_parts import PANEL
+from unseen.report.tasks.image_data import ImageResult, image_results
+from unseen.report.tasks.image_parts import PANEL, image_tables
 from unseen.report.tasks.page import task_page
 from unseen.report.tasks.page_data import TaskPage
+from unseen.report.tasks.results import page_of_results
 from unseen.report.tasks.sections.inversion import build
+from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.results import Result
 from unseen.studies.kept_images import keep
 
 VALUES = {"a": [0.4, 0.6], "b": [0.7, 0.5]}
@@ -96,3 +101,24 @@ def test_pictures_have_the_original_first(page: TaskPage) -> None:
 
 def test_without_reconstructions_there_is_no_section() -> None:
     assert build(TaskPage("Tasks", "", ["a"], [], [], [], [], [], {})) is None
+
+
+def test_of_several_seeds_every_image_has_its_mean() -> None:
+    settings = Inversion().described
+    results = [
+        Result(f"{seed}", {"probe": "inversion", "backbone": "a", "dataset": "x", "settings": settings, "seed": seed,
+                           "arithmetic": "single"},
+               fits_kept([*image_fits("inversion", ["1", "2"], {"colour-red": [100.0 + 50 * seed, 300.0]}, seed)]),
+               1.0, {})
+        for seed in (1, 0)
+    ]  # fmt: skip
+    data = RunData("t", (), [Domain("x", "X", axis="tasks")], [Backbone("a", "yours")], "a")
+    [found] = image_results(data, results, {})
+    assert (found.seeds, found.means) == (2, {"colour-red": 212.5})
+    assert found.values == {"colour-red": [125.0, 300.0]}
+    page = page_of_results(data, results)
+    [table] = image_tables(page)
+    assert [cell.text for cell in table.rows[0].cells] == ["a", "2", "212", "125 to 300"]
+    assert "2 seeds" in table.caption
+    [score] = [score for score in page.scores if not score.published]
+    assert (score.value, score.half_width) == (212.5, None)

@@ -181,8 +181,8 @@ def test_a_killed_search_with_a_setting_that_diverges_resumes(
     assert values(resumed) == values(whole)
     assert done < results(tmp_path / "killed")
     assert heard.steps[what][0] == step  # of 2, 4, … 20: the checkpoint is of the one before
-    assert not [*(tmp_path / "killed" / CHECKPOINTS).iterdir()]
-    assert not [*(tmp_path / "killed").glob("pixels/*")]
+    assert not (tmp_path / "killed" / CHECKPOINTS).exists()
+    assert not (tmp_path / "killed/pixels").exists()
     [result] = read_all(tmp_path / "killed" / "results", read_record(tmp_path / "killed")[1])
     assert result.details["validation"][0] is None
     assert result.details["chosen"] > 0

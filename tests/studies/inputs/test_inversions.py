@@ -91,8 +91,8 @@ def test_a_study_is_planned_run_and_not_run_again(places: list[Path], tmp_path: 
     out, mine = tmp_path / "run", [backbone()]
     plan = plan_of(study(places), out, mine)
     assert plan.parts[0] == {
-        "images of": "set0, 2 images", "backbone": "mine", "images": 2, "map": "4 × 4 × 4", "steps": 4,
-        "images left": 2,
+        "data set": "set0, 2 images", "backbone": "mine", "probe": "inversion", "images": 2, "map": "4 × 4 × 4",
+        "steps": 4, "images left": 2,
     }  # fmt: skip
     assert [notice.code for notice in plan.notices] == ["short-inversion", *["no-lpips"] * 3]
     data = run_of(study(places), out, mine)

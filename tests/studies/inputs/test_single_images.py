@@ -105,8 +105,8 @@ def test_a_study_is_planned_run_and_not_run_again(photographs: Path, tmp_path: P
     plan = plan_of(study(photographs), out, [mine])
     [part] = plan.parts
     assert part == {
-        "images of": "photographs, 3 images", "backbone": "mine", "images": 3, "grid": GRID, "passes": 75,
-        "images left": 3,
+        "data set": "photographs, 3 images", "backbone": "mine", "probe": "saliency", "images": 3, "grid": GRID,
+        "passes": 75, "images left": 3,
     }  # fmt: skip
     assert (plan.jobs, plan.jobs_left) == (1, 1)
     data = run_of(study(photographs), out, [mine])

@@ -24,6 +24,7 @@ from unseen.papers.transfer import (
     FINETUNED_SCALED_ECE,
     LINEAR,
     SCALED_ECE,
+    episode_shots,
     task_setting,
 )
 from unseen.runs.score import Score
@@ -132,7 +133,7 @@ def has_measure(score: Score) -> bool:
 
 
 def _group(score: Score) -> str:
-    few = score.shots is not None
+    few = episode_shots(task_setting(score)) is not None
     setting = FEW_SHOT if few else task_setting(score)
     if score.probe in PATCH_PROBES:
         return setting

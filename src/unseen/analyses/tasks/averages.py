@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from unseen.analyses.tasks.data import OTHER
+from unseen.analyses.tasks.scores import by_key
 from unseen.data.registry import DATASETS, task_sets
 from unseen.metrics.accuracy_scales import logit
 from unseen.metrics.catalogue import METRICS
@@ -27,9 +28,12 @@ from unseen.papers.transfer import (
     IMAGENET,
     LINEAR,
     SCALED_ECE,
+    episode_shots,
+    few_shot_setting,
     task_setting,
 )
 from unseen.runs.score import Score
+from unseen.text.words import counted
 
 SETTINGS = {
     IMAGENET: "ImageNet",
@@ -152,11 +156,11 @@ def _listed(names: Sequence[str]) -> str:
 
 def _by_setting(scores: Iterable[Score]) -> dict[str, dict[str, dict[str, Score]]]:
     """Setting, in the order of pages → backbone → data set → score."""
+    wanted = (score for score in scores if score.metric not in ERRORS or not score.domain)
     cells: dict[str, dict[str, dict[str, Score]]] = {}
-    for score in scores:
-        if score.metric not in ERRORS or not score.domain:
-            cells.setdefault(_setting(score), {}).setdefault(score.backbone, {})[score.domain] = score
-    return {setting: cells[setting] for setting in sorted(cells, key=_order)}
+    for (setting, backbone, domain), score in by_key(wanted, lambda s: (_setting(s), s.backbone, s.domain)).items():
+        cells.setdefault(setting, {}).setdefault(backbone, {})[domain] = score
+    return {setting: cells[setting] for setting in sorted(cells, key=setting_order)}
 
 
 def _shared(by_backbone: Mapping[str, Mapping[str, Score]]) -> list[str]:
@@ -166,11 +170,11 @@ def _shared(by_backbone: Mapping[str, Mapping[str, Score]]) -> list[str]:
 
 
 def mean_errors(scores: Iterable[Score]) -> list[Score]:
-    """Calibration errors as in the paper: means over its ten data sets, for backbones that have all ten."""
-    errors: dict[tuple[str, str], dict[str, Score]] = {}
+    """Calibration errors as in the paper: means over its ten data sets, for backbones and seeds that have all ten."""
+    errors: dict[tuple[str, str, int], dict[str, Score]] = {}
     for score in scores:
         if score.metric in ERRORS and score.domain:
-            errors.setdefault((score.backbone, task_setting(score)), {})[score.domain] = score
+            errors.setdefault((score.backbone, task_setting(score), score.seed), {})[score.domain] = score
     return [
         replace(of[CALIBRATED[0]], domain="", value=float(np.mean([of[name].value for name in CALIBRATED])))
         for of in errors.values()
@@ -188,7 +192,7 @@ def _setting(score: Score) -> str:
         return setting
     if not in_paper(score.domain):
         return f"{setting} {OTHER}"
-    return f"{setting} {DATASETS[score.domain].few_shot}" if score.shots is not None else setting
+    return f"{setting} {DATASETS[score.domain].few_shot}" if episode_shots(setting) is not None else setting
 
 
 def is_dataset(domain: str) -> bool:
@@ -208,20 +212,33 @@ def setting_title(setting: str) -> str:
     base, _, family = setting.partition(" ")
     if base in IMAGE_SETTINGS:
         return f"{image_title(base)}{', your images' if family else ''}"
-    title = dense_title(base) if base in DENSE_SETTINGS else SETTINGS.get(base, base)
+    title = dense_title(base) if base in DENSE_SETTINGS else SETTINGS.get(base, few_shot_title(base))
     return f"{title}, {FAMILIES[family]}" if family else title
 
 
-def _order(setting: str) -> tuple[int, int, str]:
-    """Sort key: ImageNet, many-shot, few-shot by family and shots, calibration, dense tasks, single images."""
+def few_shot_title(setting: str) -> str:
+    """The title of a few-shot setting of a probe that the paper has only with all images; of others their name."""
+    few = few_shot_setting(setting)
+    if few is None:
+        return setting
+    of = f"{few.probe}, {counted(few.shots, 'shot')}"
+    if few.metric:
+        return f"Calibration, {of}{', scaled' if few.metric == SCALED_ECE else ''}"
+    return of[:1].upper() + of[1:]
+
+
+def setting_order(setting: str) -> tuple[int, int, str]:
+    """Sort key: ImageNet, many-shot, few-shot by shots, calibration, dense tasks, single images."""
     base, _, family = setting.partition(" ")
-    for place, settings in enumerate((DENSE_SETTINGS, IMAGE_SETTINGS), 3):
+    for place, settings in enumerate((DENSE_SETTINGS, IMAGE_SETTINGS), 5):
         if base in settings:
             return place, list(settings).index(base), family
-    if not setting[0].isdigit():
-        first = (IMAGENET, LINEAR, FINETUNED)
-        return (0, first.index(base), family) if base in first else (2, list(SETTINGS).index(base), family)
-    return 1, int(base.removesuffix("-shot")), family
+    if (shots := episode_shots(base)) is not None:
+        return 1, shots, family
+    if few := few_shot_setting(base):
+        return (4 if few.metric else 2), few.shots, setting
+    first = (IMAGENET, LINEAR, FINETUNED)
+    return (0, first.index(base), family) if base in first else (3, list(SETTINGS).index(base), family)
 
 
 def correlations(found: Sequence[Average]) -> list[Pair]:
@@ -260,7 +277,7 @@ def _is_spoke(average: Average, settings: Container[str]) -> bool:
     base, _, family = average.setting.partition(" ")
     if base in DENSE_SETTINGS:
         return is_ranked(base)
-    if base.endswith("-shot"):
+    if episode_shots(base) is not None:
         return base == "20-shot" or f"20-shot {family}" not in settings
     return base in {IMAGENET, LINEAR, FINETUNED}
 

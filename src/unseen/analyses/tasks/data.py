@@ -11,8 +11,19 @@ from dataclasses import dataclass, replace
 from unseen.data.core.dataset import Dataset
 from unseen.data.registry import DATASETS, dense_sets, task_sets
 from unseen.errors import UserError
-from unseen.papers.comparability import Comparability, PublishedData, ScoredData, compare, published_dataset
+from unseen.papers.comparability import (
+    ERICSSON_PROTOCOLS,
+    OTHER_DATA,
+    Comparability,
+    PublishedData,
+    ScoredData,
+    compare,
+    published_dataset,
+)
 from unseen.papers.dense_settings import PATCH_PROBES, TRAINED
+from unseen.probes.by_name.centroids import Centroids
+from unseen.probes.by_name.linear import Linear
+from unseen.probes.job import plain_json
 from unseen.runs.comparability_words import ERICSSON, refusal_clauses, verdict_sentences
 from unseen.runs.data import Domain, RunData
 from unseen.runs.provenance import limit_text
@@ -67,8 +78,13 @@ def is_by_image(result: Result) -> bool:
 
 
 def is_further(result: Result) -> bool:
-    """Whether a result is of a probe that is not in the paper, or of the user's own probe or metric."""
+    """Whether a result is of a probe that is not in the paper, or of the user's own probe or metric.
+
+    Few-shot episodes with other classes, queries or numbers than the paper's are such a probe.
+    """
     in_paper = result.is_of(*IN_PAPER) and result.protocol != REFERENCE
+    if result.is_of(Centroids.name):
+        in_paper = result.job.get("settings", {}) == plain_json(Centroids().described)
     return not (is_dense(result) or is_by_image(result) or in_paper)
 
 
@@ -130,12 +146,24 @@ def _limit(verdict: Comparability) -> int:
 
 
 def task_verdicts(data: RunData, results: Iterable[Result]) -> dict[tuple[str, str], Comparability]:
-    """(backbone, data set) → whether its scores are on that data set, for all classification results."""
+    """(backbone, data set) → whether its scores are on that data set, for all classification results.
+
+    A run records one protocol per data set, although it may have several probes. That of the linear probe or of the
+    episodes counts, if there are any: a shorter search of fine-tuning is another protocol, not other data, and pages
+    say so in a sentence of its own.
+    """
     scored = {(each.backbone, each.domain): each for each in data.scored}
-    pairs = dict.fromkeys(
-        (str(result.job["backbone"]), str(result.job["dataset"])) for result in results if is_classification(result)
-    )
-    return {pair: compare(scored.get(pair), _published(pair[1])) for pair in pairs}
+    frozen = dict[tuple[str, str], str]()
+    pairs = dict[tuple[str, str], None]()
+    for result in filter(is_classification, results):
+        pair = (str(result.job["backbone"]), str(result.job["dataset"]))
+        pairs[pair] = None
+        if result.is_of(Linear.name):
+            frozen[pair] = result.protocol
+        elif result.is_of(Centroids.name):
+            frozen.setdefault(pair, ERICSSON_PROTOCOLS[0])
+    known = {pair: replace(of, protocol=frozen.get(pair, of.protocol)) for pair, of in scored.items()}
+    return {pair: compare(known.get(pair), _published(pair[1])) for pair in pairs}
 
 
 def data_names(verdicts: Mapping[tuple[str, str], Comparability]) -> Names:
@@ -212,7 +240,11 @@ def task_comparison_notices(verdicts: Mapping[tuple[str, str], Comparability]) -
     whole = {pair: verdict for pair, verdict in verdicts.items() if pair not in parts}
     known = {pair: verdict for pair, verdict in whole.items() if pair[1] in task_sets()}
     printed = {pair: verdict for pair, verdict in known.items() if DATASETS[pair[1]].in_paper}
-    others = {pair: verdict for pair, verdict in known.items() if pair not in printed and verdict.other_data}
+    others = {
+        pair: Comparability(tuple(reason for reason in verdict.reasons if reason.code in OTHER_DATA))
+        for pair, verdict in known.items()
+        if pair not in printed and verdict.other_data
+    }
     titles = {name: name for _, name in verdicts}
     sentences = [*_part_sentences(parts), *verdict_sentences(printed, titles, ERICSSON)]
     clauses = refusal_clauses(others, titles)

@@ -1,18 +1,37 @@
 """The scores of results of the task study, by the names of the data that they were measured on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from unseen.analyses.tasks.data import Names, is_classification, is_dense, own_name
 from unseen.data.registry import dense_sets
+from unseen.errors import UserError
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_maps
 from unseen.papers.dense_settings import TRAINED
+from unseen.papers.transfer import task_setting
 from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.finetuning.grid import FinetuneGrid
 from unseen.runs.data import RunData
 from unseen.runs.results import Result
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
+from unseen.runs.seed_means import SeedMean, seeds_text
+
+K = TypeVar("K", bound=Hashable)
+
+
+def by_key(scores: Iterable[Score], key: Callable[[Score], K]) -> dict[K, Score]:
+    """Scores by a key that tells them apart; two with the same key are an error, so that none hides another."""
+    found: dict[K, Score] = {}
+    for score in scores:
+        other = found.setdefault(key(score), score)
+        if other != score:
+            raise UserError(
+                f"{score.backbone} has two scores of {task_setting(score)} on {score.domain or 'all data sets'} "
+                f"({other.protocol}, {other.metric}, and {score.protocol}, {score.metric}); report them separately"
+            )
+    return found
 
 
 def task_scores(results: Iterable[Result], run: RunData, names: Names) -> list[Score]:
@@ -64,3 +83,16 @@ def short_searches(results: Iterable[Result]) -> list[str]:
     """A sentence about each shortened search among results of fine-tuning."""
     grids = (FinetuneGrid(**each.job["settings"]["protocol"]) for each in results if each.is_of(FineTuned.name))
     return [*dict.fromkeys(grid.short for grid in grids if grid.short)]
+
+
+def seed_notices(scores: Iterable[Score]) -> list[str]:
+    """A sentence if means over several seeds are compared with published scores, which have one seed each.
+
+    Args:
+        scores: those of a run and the published ones; only data sets with both are compared.
+    """
+    every = list(scores)
+    printed = {(task_setting(score), score.domain) for score in every if score.published}
+    means = [each for each in every if isinstance(each, SeedMean) and (task_setting(each), each.domain) in printed]
+    compared = f"Means over {seeds_text(means)} are compared with published scores, which have one seed each."
+    return [compared] if means else []

@@ -21,9 +21,9 @@ def print_shift_results(page: "ShiftPage", table: Path | None) -> None:
     if page.accuracies:
         print_accuracies(page.accuracies.data)
         if table:
-            from unseen.runs.tables import write_table
+            from unseen.runs.tables import score_table, summarise, write_table
 
-            write_table(page.accuracies.to_frame(), table)
+            write_table(summarise(score_table(page.accuracies.data.scores)), table)
     if page.panels:
         columns = ["OOD test set", "models", "R²", "MAE", "leave-one-out MAE"]
         fits = [

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from unseen.analyses.axes.measures import concept_measures, has_measure, shift_measures, task_measures
 from unseen.analyses.axes.together import AXES, CONCEPTS, SHIFTS, TASKS, Axes, Measure, put_together
+from unseen.analyses.tasks.scores import seed_notices
 from unseen.backbones.catalogue import Published, catalogue
 from unseen.errors import UserError, option
 from unseen.papers import TABLES
@@ -34,6 +35,7 @@ from unseen.report.axes.sources import (
     what_task_runs_are_of,
 )
 from unseen.runs.score import Score
+from unseen.runs.seed_means import SeedMean, renamed, seeds_text
 
 ERICSSON = "ericsson-2021"
 FINE_TUNED = (FINETUNED, FINETUNED_ECE, FINETUNED_SCALED_ECE)
@@ -66,7 +68,8 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
     taken = {model.name for model in models}
     own = own_concepts(concepts) if concepts else None
     accuracies = _accuracies(own, models, taken)
-    own_scores = [replace(score, backbone=_own_name(score.backbone, taken)) for score in own_task_scores(tasks)]
+    own_scores = [renamed(score, _own_name(score.backbone, taken)) for score in own_task_scores(tasks)]
+    seeds = seeds_text(score for score in own_scores if isinstance(score, SeedMean))
     short = short_finetunings(tasks)
     task_scores = [*own_scores, *_beside_own(_printed(models), whole_search=not short)]
     fitted, untold = own_shift_scores(shift_runs) if shifts is None else (read_shift_scores(shifts), ())
@@ -91,6 +94,8 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
         *what_runs_say([*concepts, *tasks, *shift_runs], _shown([*concepts, *tasks], taken, axes)),
         *what_task_runs_are_of(tasks),
         *short,
+        *([f"Scores on tasks with several seeds are means over {seeds}."] if seeds else []),
+        *seed_notices(task_scores),
         *made_otherwise(concepts, tasks),
         *filter(None, [own.classes if own else ""]),
         *(f"Left out of concepts: {clause}." for clause in lacking),

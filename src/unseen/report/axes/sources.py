@@ -18,8 +18,10 @@ from unseen.papers.transfer import task_setting
 from unseen.runs.comparability_words import comparison_notices, refusal
 from unseen.runs.data import RunData
 from unseen.runs.score import Score
+from unseen.runs.seed_means import over_seeds
 from unseen.runs.setup import extraction_differences
 from unseen.runs.tables import score_table, summarise
+from unseen.text.words import joined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +158,10 @@ def _what_to_do(data: RunData, scores: "pd.DataFrame", absent: Sequence[str]) ->
 
 
 def own_task_scores(runs: Sequence[Run]) -> list[Score]:
-    """The scores of runs for the measures, with the means of calibration errors over the paper's ten data sets."""
+    """The scores of runs for the measures, with the means of calibration errors over the paper's ten data sets.
+
+    Of several seeds they are means (`unseen.runs.seed_means`).
+    """
     if not runs:
         return []
     from unseen.analyses.tasks.data import data_names, is_further, refuse_changed_data, task_verdicts
@@ -164,13 +169,14 @@ def own_task_scores(runs: Sequence[Run]) -> list[Score]:
 
     _refuse_other_protocols(runs)
     refuse_changed_data((str(run.folder), run.data) for run in runs)
-    found: dict[tuple[str, str, str], tuple[Score, Run]] = {}
+    found: dict[tuple[str, str, str, int], tuple[Score, Run]] = {}
     for run in runs:
         names = data_names(task_verdicts(run.data, run.results))
         in_paper = [result for result in run.results if not is_further(result)]
         own = [*task_scores(in_paper, run.data, names), *dense_scores(run.data, run.results)]
         for score in filter(has_measure, own):
-            before, other = found.setdefault((score.backbone, score.domain, task_setting(score)), (score, run))
+            key = (score.backbone, score.domain, task_setting(score), score.seed)
+            before, other = found.setdefault(key, (score, run))
             if not isclose(before.value, score.value, rel_tol=0, abs_tol=ALIKE):
                 of = f"{task_setting(score)} on {score.domain}"
                 raise UserError(
@@ -178,7 +184,7 @@ def own_task_scores(runs: Sequence[Run]) -> list[Score]:
                     f"{score.value:.4f} in the second ({of}); give only one of them"
                 )
     measured = [score for score, _ in found.values()]
-    return [*measured, *mean_errors(measured)]
+    return over_seeds([*measured, *mean_errors(measured)])
 
 
 def _refuse_other_protocols(runs: Sequence[Run]) -> None:
@@ -249,11 +255,12 @@ def what_runs_say(runs: Sequence[Run], shown: Mapping[str, str]) -> list[str]:
     for run in runs:
         said = [*run.data.notices, *comparison_notices(run.data)]
         told += [f"{run.name}: {sentence}" for sentence in said]
-        told += [
-            f"{run.name}, {shown[backbone.name]}: {'; '.join(each.text for each in backbone.cautions)}."
-            for backbone in run.data.backbones
-            if backbone.cautions and backbone.name in shown
-        ]
+        by_cautions: dict[str, list[str]] = {}
+        for backbone in run.data.backbones:
+            if backbone.cautions and backbone.name in shown:
+                text = "; ".join(each.text for each in backbone.cautions)
+                by_cautions.setdefault(text, []).append(shown[backbone.name])
+        told += [f"{run.name}, {joined(names)}: {text}." for text, names in by_cautions.items()]
     return told
 
 

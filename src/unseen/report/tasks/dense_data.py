@@ -1,8 +1,9 @@
 """Dense tasks on a page of the task study: scores by data set and probe, by class, and pictures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 from unseen.analyses.tasks.data import is_dense, own_title
 from unseen.analyses.tasks.scores import dense_verdict
@@ -19,6 +20,7 @@ from unseen.runs.data import RunData
 from unseen.runs.results import Result
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
+from unseen.runs.seed_means import over_seeds, seeds_text
 
 EARLIER_SCORE = 0.5
 """Least score of the detections in pictures of earlier versions."""
@@ -29,8 +31,9 @@ class DenseResult:
     """A backbone on a data set with boxes or maps.
 
     Attributes:
-        scores: the main metric first.
-        by_class: IoU or AP of each class, None for classes without test images; empty if there are no classes.
+        scores: the main metric first; means if there are several seeds (`unseen.runs.seed_means`).
+        by_class: IoU or AP of each class, None for classes without test images; empty if there are no classes. Means
+            if there are several seeds, of which pictures show the first.
         pictures: files with three panels each: image, ground truth, prediction.
         known: what the result says about pictures, by file; results of earlier versions say nothing.
         drawn_from: least score of the detections in the pictures.
@@ -120,7 +123,26 @@ def _probe(
     else:
         said = verdict_sentences(verdicts, titles, ERICSSON)
     beside = any(verdict.allowed for verdict in verdicts.values())
-    return DenseProbe(probe, protocol, [_result(data, result, pictures) for result in results], beside, said)
+    by_backbone: dict[str, list[DenseResult]] = {}
+    for result in sorted(results, key=lambda result: result.setting[1]):
+        by_backbone.setdefault(str(result.job["backbone"]), []).append(_result(data, result, pictures))
+    names = dict.fromkeys(str(result.job["backbone"]) for result in results)
+    means = [_mean_result(by_backbone[name]) for name in names]
+    seeds = seeds_text(score for each in means for score in each.scores)
+    if seeds:
+        said = [*said, f"Mean ± standard deviation over {seeds}; pictures are of the first seed."]
+    return DenseProbe(probe, protocol, means, beside, said)
+
+
+def _mean_result(seeds: Sequence[DenseResult]) -> DenseResult:
+    """One result of a backbone from those of its seeds."""
+    first = seeds[0]
+    if len(seeds) == 1:
+        return first
+    classes = zip(*(each.by_class for each in seeds), strict=True)
+    known = [[value for value in of if value is not None] for of in classes]
+    means = [fmean(of) if len(of) == len(seeds) else None for of in known]
+    return replace(first, scores=over_seeds(score for each in seeds for score in each.scores), by_class=means)
 
 
 def _drawn(results: Sequence[Result]) -> list[str]:

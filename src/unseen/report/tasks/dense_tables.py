@@ -10,6 +10,7 @@ from unseen.report.tasks.dense_data import DenseProbe, DenseTask
 from unseen.report.tasks.page_data import TaskPage
 from unseen.report.tasks.tables import backbone_row
 from unseen.runs.score import Score
+from unseen.runs.seed_means import deviation
 
 WHAT = {
     "detector-frozen": "Faster R-CNN with a feature pyramid; only the last stage of the backbone is trained",
@@ -51,7 +52,7 @@ def probe_table(page: TaskPage, task: DenseTask, probe: DenseProbe) -> Table:
         for published, models in ((False, own), (True, printed))
         for name, of in models.items()
     ]
-    columns = [Column(column_title(metric), names=(metric,)) for metric in metrics]
+    columns = [Column(column_title(metric), names=(metric, f"{metric} ±")) for metric in metrics]
     caution = [TRAINED[probe.probe].caution] if probe.beside else []
     return Table(
         f"{slug(task.name)}-{slug(probe.protocol)}", [Column(number=False, names=("backbone",)), *columns], rows,
@@ -61,7 +62,11 @@ def probe_table(page: TaskPage, task: DenseTask, probe: DenseProbe) -> Table:
 
 
 def _cell(score: Score | None) -> Cell:
-    return Cell() if score is None else Cell(column_text(score.metric, score.value), (score.value,))
+    if score is None:
+        return Cell()
+    spread = deviation(score)
+    small = "" if spread is None else f"± {column_text(score.metric, spread)}"
+    return Cell(column_text(score.metric, score.value), (score.value, spread), small=small)
 
 
 def class_table(task: DenseTask, probe: DenseProbe) -> Table:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from unseen.analyses.tasks.data import is_by_image
@@ -26,7 +27,8 @@ class ImageResult:
         images: ids of the images.
         values: metric → one number per image.
         means: metric → mean over images.
-        folder: folder of the stored arrays; None if unknown.
+        folder: folder of the stored arrays, those of the first seed; None if unknown.
+        seeds: number of seeds that the values are means over.
     """
 
     backbone: str
@@ -39,6 +41,7 @@ class ImageResult:
     means: Mapping[str, float]
     precision: str
     folder: Path | None
+    seeds: int = 1
 
     def arrays(self) -> Iterator[tuple[str, dict[str, NDArray[Any]]]]:
         """The id and the arrays of every image that has them, including its pixels (`image`)."""
@@ -56,7 +59,7 @@ def image_results(data: RunData, results: Sequence[Result], folders: Mapping[str
     """
     titles = {domain.name: domain.title for domain in data.domains}
     found, later = dict[str, ImageResult](), list[Result]()
-    for result in filter(is_by_image, results):
+    for result in sorted(filter(is_by_image, results), key=lambda result: result.setting[1]):
         if result.is_of(LPIPS):  # perceptual distances of the reconstructions of another job
             later.append(result)
         else:
@@ -68,7 +71,24 @@ def image_results(data: RunData, results: Sequence[Result], folders: Mapping[str
             more = _result(result, data, titles, None)
             values, means = {**first.values, **more.values}, {**first.means, **more.means}
             found[of] = replace(first, values=values, means=means)
-    return [replace(each, values={m: each.values[m] for m in TITLES if m in each.values}) for each in found.values()]
+    by_seed: dict[tuple[str, str, str], list[ImageResult]] = {}
+    for each in found.values():
+        by_seed.setdefault((each.backbone, each.probe, each.domain), []).append(each)
+    return [
+        replace(each, values={m: each.values[m] for m in TITLES if m in each.values})
+        for each in map(_mean_result, by_seed.values())
+    ]
+
+
+def _mean_result(seeds: Sequence[ImageResult]) -> ImageResult:
+    """One result of a backbone on a set of images from those of its seeds: means by image."""
+    first = seeds[0]
+    if len(seeds) == 1:
+        return first
+    shared = [metric for metric in first.values if all(metric in each.values for each in seeds)]
+    values = {metric: np.mean([each.values[metric] for each in seeds], axis=0).tolist() for metric in shared}
+    means = {metric: float(np.mean(of)) for metric, of in values.items()}
+    return replace(first, values=values, means=means, seeds=len(seeds))
 
 
 def _result(result: Result, run: RunData, titles: Mapping[str, str], folder: Path | None) -> ImageResult:

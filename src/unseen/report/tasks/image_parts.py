@@ -78,6 +78,12 @@ def images_text(results: Sequence[ImageResult]) -> str:
     return f"{counted(images, 'image')} of {len(titles)} data sets"
 
 
+def seeds_note(results: Sequence[ImageResult], rest: str = "") -> str:
+    """`, means over 2 seeds`, with the rest in the same clause; empty for one seed."""
+    most = max(result.seeds for result in results)
+    return f", means over {most} seeds{rest}" if most > 1 else ""
+
+
 def box_figure(page: TaskPage, results: Sequence[ImageResult], metric: str) -> Figure:
     """One box per backbone over its images, and the means of the published models beside them."""
     factor = 100 if METRICS[metric].unit == "share" else 1
@@ -195,8 +201,9 @@ def image_tables(page: TaskPage) -> list[Table]:
     probes = dict.fromkeys(result.probe for result in page.by_image)
     by_probe = {probe: results_of(page, probe) for probe in probes}
     return [
-        image_table(page, results, list(results[0].values), probe, f"{probe.capitalize()}, {images_text(results)}")
+        image_table(page, results, list(results[0].values), probe, f"{probe.capitalize()}, {what}")
         for probe, results in by_probe.items()
+        for what in [f"{images_text(results)}{seeds_note(results)}"]
     ]
 
 
@@ -242,6 +249,7 @@ def galleries(results: Sequence[ImageResult], metric: str, panels: Panels, what:
             more = f"; {left} more in {_folder(some)}" if left else ""
             if pictures:
                 name = TITLES[metric][:1].lower() + TITLES[metric][1:]
+                name += seeds_note(some, ", shown for the first")
                 said = f"{title}: the image, then {what} {order}, with {name}{more}"
                 found.append(Gallery(said, pictures, panels=widest))
     return found

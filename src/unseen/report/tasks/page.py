@@ -13,15 +13,16 @@ import numpy as np
 from unseen.analyses.tasks.data import OTHER
 from unseen.metrics.catalogue import METRICS
 from unseen.papers.dense_settings import METRIC_TITLES, is_headline, text_with_unit
-from unseen.papers.transfer import LINEAR, task_setting
+from unseen.papers.transfer import FINETUNED, LINEAR, task_setting
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Backbone, Page
 from unseen.report.core.render import write_page
 from unseen.report.tasks.dense_data import DenseTask
 from unseen.report.tasks.image_parts import image_findings
 from unseen.report.tasks.page_data import TaskPage
-from unseen.report.tasks.tables import compared_images, leader
+from unseen.report.tasks.tables import MANY_SHOT, compared_images, leader
 from unseen.runs.score import Score
+from unseen.runs.seed_means import seeds_text
 from unseen.text.words import counted, joined
 
 MOST_NAMED = 3
@@ -63,22 +64,24 @@ def findings(page: TaskPage) -> list[str]:
     others = {dataset.name for dataset in page.datasets if dataset.family == OTHER}
     titles = {dataset.name: dataset.title for dataset in page.datasets} | {task.name: task.title for task in page.dense}
     sentences = list[str]()
-    by_backbone = defaultdict[str, dict[str, float]](dict)
+    by_backbone = defaultdict[tuple[str, str], dict[str, Score]](dict)
     for score in page.scores:
-        if task_setting(score) == LINEAR:
-            by_backbone[score.backbone][score.domain] = score.value
+        if task_setting(score) in MANY_SHOT:
+            by_backbone[score.backbone, task_setting(score)][score.domain] = score
     sentences += _leaders(page)
     for name in page.backbones:
-        linear = by_backbone[name]
-        own = {dataset: value for dataset, value in linear.items() if dataset not in others}
+        linear = by_backbone[name, LINEAR]
+        own = {dataset: score for dataset, score in linear.items() if dataset not in others}
         if own:
             over = f"{len(own)} of the paper's data sets"
             sentences.append(f"{name}: linear probes reach {_average(own, titles, over)}.")
-        beside = [f"{100 * linear[dataset]:.1f}% on {titles[dataset]}" for dataset in linear if dataset in others]
+        beside = {dataset: score for dataset, score in linear.items() if dataset in others}
         if beside:
-            sentences.append(f"{name}: linear probes on data sets outside the paper reach {joined(beside)}.")
-        tuned = {each.dataset: each.scores[0].value for each in page.tuned if each.backbone == name}
-        if tuned:
+            reached = [f"{100 * score.value:.1f}% on {titles[dataset]}" for dataset, score in beside.items()]
+            sentences.append(
+                f"{name}: linear probes on data sets outside the paper reach {joined(reached)}{_mean_over(beside)}."
+            )
+        if tuned := by_backbone[name, FINETUNED]:
             over = counted(len(tuned), "data set")
             sentences.append(f"{name}: fine-tuning reaches {_average(tuned, titles, over)}.")
         ranked = [
@@ -129,14 +132,20 @@ def _pictures(page: TaskPage) -> list[str]:
     return [f"{probe} of {counted(len(of), 'image')}" for probe, of in images.items()]
 
 
-def _average(scores: Mapping[str, float], titles: Mapping[str, str], over: str) -> str:
+def _average(scores: Mapping[str, Score], titles: Mapping[str, str], over: str) -> str:
     """The mean of scores by data set, with the lowest and the highest."""
-    best, worst = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
-    mean = 100 * np.mean(list(scores.values()))
-    if len(scores) == 1:
-        return f"{mean:.1f}% on {titles[best]}"
-    low, high = (f"{100 * scores[name]:.1f}% on {titles[name]}" for name in (worst, best))
-    return f"{mean:.1f}% on average over {over}, from {low} to {high}"
+    values = {name: score.value for name, score in scores.items()}
+    best, worst = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
+    mean = 100 * np.mean(list(values.values()))
+    if len(values) == 1:
+        return f"{mean:.1f}% on {titles[best]}{_mean_over(scores)}"
+    low, high = (f"{100 * values[name]:.1f}% on {titles[name]}" for name in (worst, best))
+    return f"{mean:.1f}% on average over {over}, from {low} to {high}{_mean_over(scores)}"
+
+
+def _mean_over(scores: Mapping[str, Score]) -> str:
+    seeds = seeds_text(scores.values())
+    return f" (means over {seeds})" if seeds else ""
 
 
 def _named(datasets: Sequence[str], titles: Mapping[str, str]) -> str:

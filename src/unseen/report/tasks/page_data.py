@@ -32,6 +32,7 @@ class Fit:
     """Details of a linear probe's fit.
 
     Attributes:
+        shots: training images per class; None for all.
         edge: the end of the grid at which the penalty is, or None.
         stopped: number of fits that did not reach their optimum, including the refit.
         before, after: reliability before and after temperature scaling; None if images have several classes.
@@ -47,6 +48,8 @@ class Fit:
     after: Bins | None = None
     temperatures: Sequence[float] = ()
     unbounded: bool = False
+    shots: int | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ class Tuned:
     before: Bins | None = None
     after: Bins | None = None
     unbounded: bool = False
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class TaskPage:
 
     Attributes:
         backbones: backbones of the run, in order.
-        scores: scores of the run, then the published ones.
+        scores: scores of the run, means if they have several seeds (`unseen.runs.seed_means`); then the published ones.
         averages: averages of the run's backbones and the published models over their common data sets.
         ranks: setting → backbone → rank by the means of those averages, 1 is the best.
         tuned: settings that fine-tuning tried and chose.

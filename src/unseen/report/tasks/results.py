@@ -27,7 +27,7 @@ from unseen.analyses.tasks.data import (
     task_verdicts,
 )
 from unseen.analyses.tasks.imagenet import against_imagenet
-from unseen.analyses.tasks.scores import data_name, dense_scores, short_searches, task_scores
+from unseen.analyses.tasks.scores import data_name, dense_scores, seed_notices, short_searches, task_scores
 from unseen.errors import UserError
 from unseen.metrics.correlation import LEAST
 from unseen.papers.transfer import SOURCE, imagenet_score, imagenet_top1, published_task_scores
@@ -46,6 +46,7 @@ from unseen.runs.result_flaws import skipped_steps, zero_rows
 from unseen.runs.results import RESULTS, Result, read_result
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores, results_on
+from unseen.runs.seed_means import over_seeds
 
 
 def page_of_run(folder: Path) -> TaskPage:
@@ -102,7 +103,8 @@ def page_of_results(
     names = data_names(verdicts)
     measured = [*task_scores(found, data, names), *dense_scores(data, found)]
     measured += [score for result in filter(is_by_image, found) for score in result_scores(result, data)]
-    own = [*measured, *mean_errors(measured)]
+    own = over_seeds([*measured, *mean_errors(measured)])
+    further = over_seeds(task_scores(others, data, names))
     own += [
         imagenet_score(backbone.name, backbone.imagenet_top1)
         for backbone in data.backbones
@@ -145,12 +147,13 @@ def page_of_results(
                 flaws, {each.name: each.title for each in data.domains}, [each.name for each in data.backbones]
             ),
             *(each for each in short if each not in data.notice),
+            *seed_notices([*own, *beside]),
         ],
         notes=without_average([*own, *printed]),
         provenance={**provenance(data), **arithmetic},
         timings=_timings([*found, *others], tuned),
         own_code=data.own_code,
-        further_scores=task_scores(others, data, names),
+        further_scores=further,
     )
 
 
@@ -195,6 +198,8 @@ def _fit(result: Result, names: Names) -> Fit:
         after=bins.get("after"),
         temperatures=details.get("temperatures", ()),
         unbounded=details.get("unbounded_temperature", False),
+        shots=result.setting[0],
+        seed=result.setting[1],
     )
 
 

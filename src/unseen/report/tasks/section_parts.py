@@ -1,17 +1,17 @@
 """Parts shared by the sections of the task page: the paper's groups of models, and reliability diagrams."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from unseen.report.core.model import Figure, Series
-from unseen.report.tasks.page_data import Bins, TaskPage, Tuned
-from unseen.text.words import joined
+from unseen.report.tasks.page_data import Bins, Fit, TaskPage, Tuned
+from unseen.text.words import counted, joined
 
 PUBLISHED = {"Supervised": ("supervised (paper)", 4)}
 SELF_SUPERVISED = ("self-supervised (paper)", 1)
 FRAME = 3
 """Percents that a reliability diagram shows beyond its ends."""
 GREY_ROWS = "Grey rows are published models."
-NONE_BOLD = f"No score is marked as the best, because differences have no interval here. {GREY_ROWS}"
+NONE_BOLD = f"No score is bold, because the differences between these scores have no intervals. {GREY_ROWS}"
 
 
 def reliability_lines(before: Bins, after: Bins, first: str) -> list[Series]:
@@ -55,5 +55,50 @@ def temperature_sentences(without: Sequence[str]) -> list[str]:
 
 
 def tuned_title(page: TaskPage, each: Tuned) -> str:
-    """The data set of a fine-tuned backbone, and the backbone if there are several."""
-    return each.title if len(page.backbones) == 1 else f"{each.title}, {each.backbone}"
+    """The data set of a fine-tuned backbone, and the backbone and the seed if there are several."""
+    return f"{each.title}{_backbone(page, each)}{_seed(page.tuned, each)}"
+
+
+def tuned_name(page: TaskPage, each: Tuned) -> str:
+    """`net on Pets`, with the seed if there are several."""
+    return f"{each.backbone} on {each.title}{_seed(page.tuned, each)}"
+
+
+def fit_title(page: TaskPage, fit: Fit) -> str:
+    """The data set of a linear probe, and the backbone, the shots and the seed if there are several."""
+    return f"{_titles(page)[fit.dataset]}{_backbone(page, fit)}{_shots(fit)}{_seed(page.fits, fit)}"
+
+
+def fit_name(page: TaskPage, fit: Fit) -> str:
+    """`net on Pets`, with the shots if there are few, and the seed if there are several."""
+    return f"{fit.backbone} on {_titles(page)[fit.dataset]}{_shots(fit)}{_seed(page.fits, fit)}"
+
+
+def _titles(page: TaskPage) -> dict[str, str]:
+    return {dataset.name: dataset.title for dataset in page.datasets}
+
+
+def _backbone(page: TaskPage, each: Fit | Tuned) -> str:
+    return "" if len(page.backbones) == 1 else f", {each.backbone}"
+
+
+def _shots(fit: Fit) -> str:
+    return "" if fit.shots is None else f", {counted(fit.shots, 'shot')}"
+
+
+def _seed(every: Sequence[Fit | Tuned], each: Fit | Tuned) -> str:
+    return f", seed {each.seed}" if len({other.seed for other in every}) > 1 else ""
+
+
+def fit_sentences(page: TaskPage) -> Iterator[str]:
+    """Notes on constants at an end of the grid, and on fits that did not reach their optimum."""
+    for edge in ("weakest", "strongest"):
+        at = [fit_name(page, fit) for fit in page.fits if fit.edge == edge]
+        if at:
+            word = edge.replace("est", "er")
+            yield f"The {edge} constant of the grid was chosen for {joined(at)}: a {word} one may be better."
+    stopped = [f"{fit.stopped} of {fit_name(page, fit)}" for fit in page.fits if fit.stopped]
+    if stopped:
+        yield f"Fits that did not reach their optimum: {joined(stopped)}."
+    elif page.fits:
+        yield "Every scored fit reached its optimum."

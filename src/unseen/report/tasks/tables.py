@@ -1,13 +1,10 @@
 """Tables of the task study: one row per backbone; a score is bold only if an interval supports that it is higher."""
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 
-import pandas as pd
-
-from unseen.analyses.tasks.averages import CorrelationTable, Pair
+from unseen.analyses.tasks.averages import CorrelationTable, Pair, setting_order
 from unseen.analyses.tasks.data import OTHER
-from unseen.analyses.tasks.imagenet import SHOTS
+from unseen.analyses.tasks.scores import by_key
 from unseen.metrics.correlation import Correlation
 from unseen.metrics.leaders import clear_leader
 from unseen.papers.dense_settings import is_headline
@@ -18,25 +15,29 @@ from unseen.papers.transfer import (
     FINETUNED_SCALED_ECE,
     LINEAR,
     SCALED_ECE,
+    episode_shots,
+    few_shot_setting,
     task_setting,
 )
 from unseen.report.core.model import Cell, Column, Row, Table
 from unseen.report.tasks.page_data import TaskPage
 from unseen.runs.score import Score
-from unseen.runs.tables import write_table
+from unseen.runs.seed_means import deviation, seeds_text
+from unseen.text.words import counted
 
-NO_FIT: dict[str, object] = {"penalty": None, "edge": None, "converged": None}
 OVER_TEN = "mean of the paper's ten"
 OVER_EPISODES = "95% interval over episodes, not over images"
 CAPTIONS = {
     LINEAR: "Linear probe, each data set's own metric, percent",
     FINETUNED: "Fine-tuned, each data set's own metric, percent",
-    **{f"{shots}-shot": f"5-way {shots}-shot, accuracy in percent, {OVER_EPISODES}" for shots in SHOTS},
     ECE: "Expected calibration error in percent",
-    SCALED_ECE: "The same after temperature scaling",
+    SCALED_ECE: "Expected calibration error after temperature scaling, percent",
     FINETUNED_ECE: "Fine-tuned: expected calibration error in percent",
-    FINETUNED_SCALED_ECE: "Fine-tuned: after temperature scaling",
+    FINETUNED_SCALED_ECE: "Fine-tuned: expected calibration error after temperature scaling, percent",
 }
+"""Captions of settings with all training images, in the order of the page."""
+MANY_SHOT = (LINEAR, FINETUNED)
+CALIBRATIONS = (ECE, SCALED_ECE, FINETUNED_ECE, FINETUNED_SCALED_ECE)
 COEFFICIENTS = (
     Column("Pearson", names=("pearson",)),
     Column("95% interval", names=("low", "high")),
@@ -47,9 +48,34 @@ COEFFICIENTS = (
 )
 
 
-def score_tables(page: TaskPage, settings: Collection[str] = tuple(CAPTIONS)) -> list[Table]:
-    """One table per setting that the run has scores of, in percent."""
-    return [table for setting in settings if (table := _by_dataset(page, setting)).rows]
+def score_tables(page: TaskPage, settings: Collection[str] | None = None) -> list[Table]:
+    """One table per setting that the run has scores of, in percent.
+
+    Args:
+        settings: by default all of them.
+    """
+    every = settings if settings is not None else [*MANY_SHOT, *few_shot_settings(page), *calibration_settings(page)]
+    return [table for setting in every if (table := _by_dataset(page, setting)).rows]
+
+
+def few_shot_settings(page: TaskPage) -> list[str]:
+    """The settings of accuracies with few shots: the paper's episodes, then other probes."""
+    return [setting for setting in _own_settings(page) if _is_few_shot(setting)]
+
+
+def calibration_settings(page: TaskPage) -> list[str]:
+    """The settings of calibration errors: with all training images, then with few shots."""
+    few = [setting for setting in _own_settings(page) if (parts := few_shot_setting(setting)) and parts.metric]
+    return [*CALIBRATIONS, *few]
+
+
+def _own_settings(page: TaskPage) -> list[str]:
+    return sorted({task_setting(score) for score in page.scores if not score.published}, key=setting_order)
+
+
+def _is_few_shot(setting: str) -> bool:
+    parts = few_shot_setting(setting)
+    return episode_shots(setting) is not None or (parts is not None and not parts.metric)
 
 
 def text_of(cell: Cell) -> str:
@@ -57,45 +83,11 @@ def text_of(cell: Cell) -> str:
     return f"{cell.text} {cell.small}".strip()
 
 
-def score_row(score: Score) -> dict[str, object]:
-    """A score as a row of a table for other programs."""
-    named = {"backbone": score.backbone, "dataset": score.domain, "setting": task_setting(score)}
-    return {**named, "metric": score.metric, "value": score.value, "low": score.low, "high": score.high}
-
-
-def score_rows(page: TaskPage) -> list[dict[str, object]]:
-    """The run's own scores as a table for other programs.
-
-    Scores of a linear probe also have its penalty, the end of the grid if the penalty is at one, and whether all fits
-    reached their optimum. `low` and `high` are the ends of the 95% interval, empty without one. `limit` is the number
-    of images per class for a run on a part of the data set, empty for all of it. The setting of a probe that is not in
-    the paper is its name with the metric.
-    """
-    fits = {(fit.backbone, fit.dataset): fit for fit in page.fits}
-    limits = {dataset.name: dataset.limit for dataset in page.datasets}
-    rows: list[dict[str, object]] = []
-    for score in page.scores:
-        if score.published:
-            continue
-        row = score_row(score)
-        fit = fits.get((score.backbone, score.domain)) if row["setting"] in {LINEAR, ECE, SCALED_ECE} else None
-        rested = {"penalty": fit.penalty, "edge": fit.edge, "converged": not fit.stopped} if fit else NO_FIT
-        rows.append({**row, **rested, "limit": limits.get(score.domain)})
-    for score in page.further_scores:
-        setting = {"setting": f"{task_setting(score)}-{score.metric}"}
-        rows.append({**score_row(score), **setting, **NO_FIT, "limit": limits.get(score.domain)})
-    return rows
-
-
-def write_score_table(page: TaskPage, path: Path) -> None:
-    """Write the run's own scores as a table."""
-    write_table(pd.DataFrame(score_rows(page)).astype({"limit": "Int64"}), path)
-
-
 def _by_dataset(page: TaskPage, setting: str) -> Table:
     """One column per data set of the run; with one of the paper's, also the mean over the paper's ten."""
     titles = {dataset.name: dataset.title for dataset in page.datasets}
-    scores = {(s.backbone, s.domain): s for s in page.scores if task_setting(s) == setting}
+    chosen = [score for score in page.scores if task_setting(score) == setting]
+    scores = by_key(chosen, lambda score: (score.backbone, score.domain))
     own = [name for name in page.backbones if any((name, dataset) in scores for dataset in titles)]
     names = [name for name in titles if any((backbone, name) in scores for backbone in own)]
     in_paper = {dataset.name for dataset in page.datasets if dataset.family != OTHER}
@@ -107,19 +99,50 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
         for column in names
     }
     own_data = [dataset.title for dataset in page.datasets if dataset.own and dataset.name in names]
-    caption = f"{CAPTIONS[setting]}; no published numbers for your data set" if own_data else CAPTIONS[setting]
+    seeds = seeds_text(score for score in scores.values() if score.backbone in own and score.domain in names)
+    caption = _caption(setting, seeds, published=bool(others))
+    caption += f"; no published numbers for your data set{'s' if len(own_data) > 1 else ''}" if own_data else ""
     columns = [score_column(titles.get(name, OVER_TEN), name or "mean of ten") for name in names]
     return Table(
         setting, [Column(number=False, names=("backbone",)), *columns],
         [
             backbone_row(
-                name, [_cell(scores.get((name, column)), leads=name == leaders[column]) for column in names],
+                name,
+                [
+                    _cell(scores.get((name, column)), leads=name == leaders[column], over_seeds=bool(seeds))
+                    for column in names
+                ],
                 published=name in others,
             )
             for name in rows
         ],
-        f"{caption}{'s' if len(own_data) > 1 else ''}", head=True,
+        caption, head=True,
     )  # fmt: skip
+
+
+def _caption(setting: str, seeds: str, *, published: bool) -> str:
+    """What a table shows, and what stands behind ±: a deviation over seeds, or an interval over episodes.
+
+    Args:
+        seeds: numbers of seeds of the run, in words; empty for one.
+        published: whether the table has published rows.
+    """
+    spread = f"mean ± standard deviation over {seeds}" if seeds else ""
+    shots = episode_shots(setting)
+    if shots is not None:
+        others = f"; published: {OVER_EPISODES}" if published else ""
+        return f"5-way {shots}-shot, accuracy in percent, {f'{spread}{others}' if spread else OVER_EPISODES}"
+    few = few_shot_setting(setting)
+    if few is None:
+        what = CAPTIONS[setting]
+    else:
+        probe = f"{'Linear probe' if few.probe == LINEAR else few.probe}, {counted(few.shots, 'shot')}"
+        what = {
+            "": f"{probe}, each data set's own metric, percent",
+            ECE: f"{probe}: expected calibration error in percent",
+            SCALED_ECE: f"{probe}: expected calibration error after temperature scaling, percent",
+        }[few.metric]
+    return f"{what}, {spread}" if spread else what
 
 
 def score_column(title: str, name: str) -> Column:
@@ -150,10 +173,10 @@ def compared_images(page: TaskPage, dataset: str, scores: Sequence[Score]) -> in
     return next((each.test_images for each in page.datasets if each.name == dataset), None)
 
 
-def _cell(score: Score | None, *, leads: bool) -> Cell:
+def _cell(score: Score | None, *, leads: bool, over_seeds: bool) -> Cell:
     if score is None:
         return Cell()
-    half = score.half_width
+    half = deviation(score) if over_seeds and not score.published else score.half_width
     spread = "" if half is None else f"± {100 * half:.2f}"
     return Cell(f"{100 * score.value:.2f}", (score.value, half), style="best" if leads else "", small=spread)
 

@@ -21,7 +21,7 @@ def arithmetic_text(tuned: Sequence[Tuned]) -> str:
         found.setdefault(each.arithmetic, []).append(f"{each.backbone} on {each.dataset}")
     if len(found) == 1:
         return next(iter(found))
-    return "; ".join(f"{arithmetic}: {', '.join(of)}" for arithmetic, of in found.items())
+    return "; ".join(f"{arithmetic}: {', '.join(dict.fromkeys(of))}" for arithmetic, of in found.items())
 
 
 def tuned_of(result: Result, run: RunData, dataset: str, title: str) -> Tuned:
@@ -51,6 +51,7 @@ def tuned_of(result: Result, run: RunData, dataset: str, title: str) -> Tuned:
             seconds=details["trial_seconds"] + result.seconds,
             temperatures=details.get("temperatures", ()),
             unbounded=details.get("unbounded_temperature", False),
+            seed=result.setting[1],
             before=bins.get("before"),
             after=bins.get("after"),
         )

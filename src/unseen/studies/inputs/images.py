@@ -226,7 +226,15 @@ class TrainingStage:
             concepts={each.name: each.images.classes for each in self.data if each.is_domain},
             limits={each.name: each.images.manifest.limit for each in self.data},
             scored=[
-                ScoredData(name, dataset, _protocol(probe, inputs), _classes(data), dict(inputs.rows), "given")
+                ScoredData(
+                    name,
+                    dataset,
+                    _protocol(probe, inputs),
+                    _classes(data),
+                    dict(inputs.rows),
+                    "given",
+                    limit=data.images.manifest.limit,
+                )
                 for (name, dataset), (data, inputs, probe) in reversed(scored.items())
                 if not data.is_domain
             ],

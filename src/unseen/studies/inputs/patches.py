@@ -213,7 +213,7 @@ class PatchStage:
             scored=[
                 ScoredData(
                     name, opened.dataset.name, protocol.name, opened.dataset.classes,
-                    {split: len(of) for split, of in sides.items()}, "given",
+                    {split: len(of) for split, of in sides.items()}, "given", limit=opened.manifest.limit,
                 )
                 for name, opened, sides in cells
                 for protocol in self.protocols[:1]

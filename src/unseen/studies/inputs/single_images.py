@@ -166,9 +166,10 @@ class SingleImageStage:
             self.probe.check(backbone)
         for job in self.examined:
             images, left = self._by_name[job.dataset], len(self._left(job, out))
-            named: dict[str, Cell] = {"images of": images.title, "backbone": job.backbone, "images": len(images)}
+            named: dict[str, Cell] = {"data set": images.title, "backbone": job.backbone, "probe": job.probe}
+            named |= {"seed": job.seed} if len({each.seed for each in self.examined}) > 1 else {}
             columns = self.probe.columns(networks[job.backbone], len(images))
-            parts.append({**named, **columns, "images left": left})
+            parts.append({**named, "images": len(images), **columns, "images left": left})
         todo = missing(self.jobs, out / RESULTS)
         return Plan(
             run_title(self.study, ["tasks"]),

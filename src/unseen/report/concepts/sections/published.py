@@ -7,6 +7,7 @@ from unseen.report.core.model import Section
 from unseen.report.core.model_lines import SHOTS, level_figures, published_table
 from unseen.runs.comparability_words import comparison_notices, searched_with
 from unseen.runs.data import RunData
+from unseen.text.words import joined
 
 
 def build(context: ConceptContext) -> Section | None:
@@ -30,7 +31,11 @@ def build(context: ConceptContext) -> Section | None:
 
 def _cautions(data: RunData) -> list[str]:
     """Why a comparison is not fair, as the paper warns about its models with web data."""
-    own = [f"{b.name} ({', '.join(each.text for each in b.cautions)})" for b in data.backbones if b.cautions]
+    by_cautions: dict[str, list[str]] = {}
+    for backbone in data.backbones:
+        if backbone.cautions:
+            by_cautions.setdefault(", ".join(each.text for each in backbone.cautions), []).append(backbone.name)
+    own = [f"{joined(names)} ({text})" for text, names in by_cautions.items()]
     return [f"Not a fair comparison: {'; '.join(own)}."] if own else []
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
 from unseen.report.tasks.page_data import TaskPage, Tried, Tuned
-from unseen.report.tasks.section_parts import tuned_title
+from unseen.report.tasks.section_parts import tuned_name, tuned_title
 
 AUGMENTS = {"crop+flip": "random crop and flip", "centre": "centre crop"}
 BESIDE = 0.08
@@ -28,27 +28,29 @@ def build(page: TaskPage) -> Section | None:
 def _chosen(page: TaskPage) -> Table:
     """The setting that was trained again for each backbone and data set."""
     rows = []
+    seeds = len({each.seed for each in page.tuned}) > 1
     for each in page.tuned:
         best = each.tried[each.chosen]
         validation, test = best.value or 0, each.scores[0].value
         rows.append(
             Row([
-                Cell(each.title), Cell(each.backbone), Cell(f"{best.rate:g}", (best.rate,)),
+                Cell(each.title), Cell(each.backbone), *([Cell(str(each.seed), (each.seed,))] if seeds else []),
+                Cell(f"{best.rate:g}", (best.rate,)),
                 Cell(f"{best.decay:g}", (best.decay,)), Cell(AUGMENTS[best.augment]),
                 Cell(f"{100 * validation:.2f}", (validation,)), Cell(f"{100 * test:.2f}", (test,)),
             ])
         )  # fmt: skip
     columns = [
-        Column("Data set", number=False), Column("Backbone", number=False), Column("Learning rate"),
-        Column("Weight decay × rate"), Column("Augmentation", number=False), Column("Validation (%)"),
-        Column("Test (%)"),
+        Column("Data set", number=False), Column("Backbone", number=False), *([Column("Seed")] if seeds else []),
+        Column("Learning rate"), Column("Weight decay × rate"), Column("Augmentation", number=False),
+        Column("Validation (%)"), Column("Test (%)"),
     ]  # fmt: skip
     return Table("chosen", columns, rows, "Setting chosen", sortable=len(rows) > 1)
 
 
 def _edge_sentences(page: TaskPage) -> Iterator[str]:
     for each in page.tuned:
-        of = f"{each.backbone} on {each.title}"
+        of = tuned_name(page, each)
         for better in (each.tried[place] for place in each.passed_over):
             yield (
                 f"{of}: {_setting(better)} had a better validation score ({100 * (better.value or 0):.2f}%), but "

@@ -8,6 +8,8 @@ from unseen.report.core.own_code import NOTE, code_table, own_metrics
 from unseen.report.tasks.page_data import TaskPage
 from unseen.runs.data import known_metrics
 from unseen.runs.score import shots_name
+from unseen.runs.seed_means import deviation, each_seed, seeds_text
+from unseen.runs.tables import number_text, percent_text
 
 CAPTION = "Further probes and metrics; shares in percent"
 COLUMNS = (
@@ -16,8 +18,9 @@ COLUMNS = (
     Column("Probe", number=False, names=("probe",)),
     Column("Shots", names=("shots",)),
     Column("Metric", number=False, names=("metric",)),
-    Column("Value", "percent for metrics that are shares", names=("value",)),
+    Column("Value", "percent for metrics that are shares", names=("value", "deviation")),
 )
+SEEDS = Column("Seeds", "± is the standard deviation over them", names=("seeds",))
 OWN_COLUMN = Column("Your own", "which of the two is your own code", number=False, names=("own",))
 FURTHER = "These probes are not in the paper, so that there are no published numbers for them."
 
@@ -32,14 +35,15 @@ def build(page: TaskPage) -> Section | None:
 
 
 def further_table(page: TaskPage) -> Table:
-    """One row per score; if there is own code, it says whether the probe or the metric is the user's."""
+    """One row per mean over seeds; if there is own code, it says whether the probe or the metric is the user's."""
     known, titles = known_metrics(page.own_code), {dataset.name: dataset.title for dataset in page.datasets}
     metrics = {each.probe for each in own_metrics(page.own_code)}
     probes = {score.probe for score in page.further_scores if score.protocol == OWN}
-    rows = []
+    rows, several = [], bool(seeds_text(page.further_scores))
     for score in page.further_scores:
         share = score.metric in known and known[score.metric].unit == "share"
-        text = f"{100 * score.value:.1f}" if share else f"{score.value:.3f}"
+        spread, seeds = deviation(score), len(each_seed(score))
+        text = (percent_text if share else number_text)(score.value, spread)
         yours = {"probe": score.probe in probes, "metric": score.metric in metrics}
         own = Cell(" and ".join(name for name, is_own in yours.items() if is_own) or "–")
         cells = [
@@ -48,12 +52,14 @@ def further_table(page: TaskPage) -> Table:
             Cell(score.probe if yours["probe"] else probe_words(score.probe), (score.probe,)),
             Cell(shots_name(score.shots)),
             Cell(metric_words(score.metric), (score.metric,)),
-            Cell(text, (score.value,), style="main"),
+            Cell(text, (score.value, spread), style="main"),
+            *([Cell(str(seeds), (seeds,))] if several else []),
             *([own] if page.own_code else []),
         ]
         rows.append(Row(cells, backbone=score.backbone))
-    columns = (*COLUMNS, *([OWN_COLUMN] if page.own_code else []))
-    return Table("further-scores", columns, rows, caption=CAPTION, sortable=True)
+    columns = (*COLUMNS, *([SEEDS] if several else []), *([OWN_COLUMN] if page.own_code else []))
+    caption = f"{CAPTION}, mean ± standard deviation over seeds" if several else CAPTION
+    return Table("further-scores", columns, rows, caption=caption, sortable=True)
 
 
 SECTION = PageSection("tasks", 90, build)

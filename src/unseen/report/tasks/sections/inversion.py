@@ -21,6 +21,7 @@ from unseen.report.tasks.image_parts import (
     images_text,
     over_images,
     results_of,
+    seeds_note,
     value_text,
 )
 from unseen.report.tasks.page_data import TaskPage
@@ -69,7 +70,7 @@ def _finding(results: Sequence[ImageResult], metric: str) -> list[str]:
     if len(order) == 1:
         return [f"The {what} of {order[0]} is {value_text(metric, means[order[0]])} over {of}."]
     low, high = (f"{value_text(metric, means[name])} (features of {name})" for name in (order[0], order[-1]))
-    return [f"Over {of}, the {what} goes from {low} to {high}; differences have no interval."]
+    return [f"Over {of}, the {what} goes from {low} to {high}; the difference has no interval."]
 
 
 def _absent(metrics: Sequence[str]) -> str:
@@ -80,8 +81,9 @@ def _absent(metrics: Sequence[str]) -> str:
 def _caption(results: Sequence[ImageResult]) -> str:
     steps = " and ".join(f"{count:,}" for count in sorted({int(result.protocol["steps"]) for result in results}))
     bits = " and ".join(dict.fromkeys(result.precision for result in results))
+    how = f"{bits} precision{seeds_note(results)}"
     return (
-        f"Reconstructions of {images_text(results)} in {steps} steps, {bits} precision. Grey rows are from the paper's "
+        f"Reconstructions of {images_text(results)} in {steps} steps, {how}. Grey rows are from the paper's "
         "Table 9: means over its own images, 3,000 steps."
     )
 
@@ -110,6 +112,7 @@ def _feature_errors(results: Sequence[ImageResult]) -> list[Table]:
         "Mean squared error of the features relative to their mean square, mean over images: of the optimised output, "
         "whose colours may be out of range, and of the clamped picture that is shown and scored"
     )
+    said += ", for the first seed" if seeds_note(results) else ""
     return [Table("feature-errors", columns, rows, said, head=True)]
 
 

@@ -1,16 +1,14 @@
 """Many-shot: linear probes and fine-tuning by data set."""
 
-from collections.abc import Iterator
-
+from unseen.analyses.tasks.scores import by_key
 from unseen.metrics.leaders import METHOD, RULE
 from unseen.papers.transfer import FINETUNED, LINEAR, task_setting
 from unseen.report.core.discover import PageSection
 from unseen.report.core.metric_words import metric_words
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.tasks.page_data import TaskPage
-from unseen.report.tasks.section_parts import GREY_ROWS
-from unseen.report.tasks.tables import score_tables
-from unseen.text.words import joined
+from unseen.report.tasks.section_parts import GREY_ROWS, fit_sentences
+from unseen.report.tasks.tables import few_shot_settings, score_tables
 
 MANY_SHOT = {LINEAR: "", FINETUNED: ", fine-tuned"}
 """Suffix of the name of a backbone in figures."""
@@ -18,8 +16,8 @@ MANY_SHOT = {LINEAR: "", FINETUNED: ", fine-tuned"}
 
 def build(page: TaskPage) -> Section | None:
     """Scores of linear probes and of fine-tuning by data set, with notes on their fits."""
-    own_scores = {(s.backbone, s.domain, task_setting(s)): s for s in page.scores if not s.published}
-    scores = {key: score for key, score in own_scores.items() if key[2] in MANY_SHOT}
+    wanted = (score for score in page.scores if not score.published and task_setting(score) in MANY_SHOT)
+    scores = by_key(wanted, lambda score: (score.backbone, score.domain, task_setting(score)))
     own = {name for _, name, _ in scores}
     places = [dataset for dataset in page.datasets if dataset.name in own]
     if not places:
@@ -49,28 +47,14 @@ def build(page: TaskPage) -> Section | None:
         "set. Linear probe: logistic regression on unnormalized features, with the best of 45 ℓ2 constants on "
         "validation data, fitted again to training and validation data. Fine-tuned: the whole network is trained with "
         "the best setting of a grid on validation data. Published scores are those of the paper's Table 1. "
-        f"A top-1 accuracy is bold if {RULE}: {METHOD}. Differences of the other metrics have no interval here."
+        f"A top-1 accuracy is bold if {RULE}: {METHOD}. Scores by other metrics are never bold: their differences have "
+        "no intervals."
     )
-    alone = () if any(score.shots is not None for score in page.scores) else page.notes
+    alone = () if few_shot_settings(page) else page.notes
     sentences = [*fit_sentences(page), *alone]
     tables = score_tables(page, (LINEAR, FINETUNED))
     figures = [figure] if len(places) > 1 else []  # the tables have the scores on a single data set
     return Section("many-shot", "Many-shot", sentences, figures, f"{note} {GREY_ROWS}", tables)
-
-
-def fit_sentences(page: TaskPage) -> Iterator[str]:
-    """Notes on constants at an end of the grid, and on fits that did not reach their optimum."""
-    titles = {dataset.name: dataset.title for dataset in page.datasets}
-    for edge in ("weakest", "strongest"):
-        at = [f"{fit.backbone} on {titles[fit.dataset]}" for fit in page.fits if fit.edge == edge]
-        if at:
-            word = edge.replace("est", "er")
-            yield f"The {edge} constant of the grid was chosen for {joined(at)}: a {word} one may be better."
-    stopped = [f"{fit.stopped} of {fit.backbone} on {titles[fit.dataset]}" for fit in page.fits if fit.stopped]
-    if stopped:
-        yield f"Fits that did not reach their optimum: {joined(stopped)}."
-    elif page.fits:
-        yield "Every scored fit reached its optimum."
 
 
 SECTION = PageSection("tasks", 10, build)

@@ -1,0 +1,39 @@
+"""Sentences of notices: one for all backbones that share a notice."""
+
+from string import Formatter
+
+from unseen.runs.notices import SENTENCES, SEVERAL, Notice, notice, notice_sentences, notice_text, told
+
+LAYERS = [f"vit/blocks.{number}" for number in range(3)]
+
+
+def test_backbones_with_the_same_notice_share_a_sentence() -> None:
+    random = [notice("random-weights", backbone=name) for name in LAYERS]
+    sizes = [notice("other-size", backbone=name, size=size, published=224)
+             for name, size in zip(LAYERS, (28, 28, 64), strict=True)]  # fmt: skip
+    named, few, alone = notice_sentences([*random, *sizes])
+    assert named.startswith("vit/blocks.0, vit/blocks.1 and vit/blocks.2 have ")
+    assert few.startswith("vit/blocks.0 and vit/blocks.1 ")
+    assert alone == sizes[2].sentence
+    assert notice_text([*random, *sizes]) == f"{named} {few} {alone}"
+
+
+def test_other_notices_stay_apart() -> None:
+    apart = [
+        told("One."),
+        told("Two."),
+        notice("few-samples", samples=1, shots=2),
+        notice("random-weights", backbone="a"),
+    ]
+    other = Notice("random-weights", (("backbone", "b"),), runs=("one",))
+    assert notice_sentences([*apart, other]) == [each.sentence for each in [*apart, other]]
+    assert notice_text([other, *apart]).startswith(f"one: {other.sentence} One. Two.")
+
+
+def test_every_notice_about_a_backbone_has_a_sentence_about_several() -> None:
+    def fields(text: str) -> set[str | None]:
+        return {name for _, name, _, _ in Formatter().parse(text)}
+
+    about = {code for code, text in SENTENCES.items() if "backbone" in fields(text)}
+    assert about == {*SEVERAL}
+    assert all(fields(SENTENCES[code]) == fields(SEVERAL[code]) for code in about)
