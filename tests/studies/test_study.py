@@ -21,6 +21,8 @@ from unseen.studies.toml import study_of as read
 SEEN = "probes = ['knn']\n"
 STRUCTURAL = {"probes", "based-on"}
 """Keys whose values decide which other keys there are; the examples of this file set them."""
+RULED = {"saliency.grid": st.sampled_from(["10/1", "8/4", "6/6"])}
+"""Keys with a rule that their type does not say."""
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 WORDS = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=8)
 
@@ -30,7 +32,7 @@ def values(each: Key) -> st.SearchStrategy[Any]:
     single = st.one_of(*(_single(each, kind) for kind in each.kinds))
     if not each.listed:
         return single
-    return st.lists(single, min_size=1, max_size=3).map(tuple)
+    return st.lists(single, min_size=1, max_size=3, unique=not each.repeats).map(tuple)
 
 
 def _single(each: Key, kind: Any) -> st.SearchStrategy[Any]:
@@ -38,12 +40,12 @@ def _single(each: Key, kind: Any) -> st.SearchStrategy[Any]:
         return st.just(kind)
     if kind is bool:
         return st.booleans()
-    least = each.least if each.least is not None else -1000
+    least = each.least if each.least is not None else -1000 if each.above is None else each.above
     most = each.most if each.most is not None else least + 10_000
     if kind is int:
         return st.integers(int(least), int(most))
     if kind is float:
-        return st.floats(least, most, allow_nan=False, allow_infinity=False)
+        return st.floats(least, most, exclude_min=each.above is not None)
     return st.sampled_from(each.choices) if each.choices else TEXTS
 
 
@@ -72,7 +74,7 @@ def value_at(study: Study, place: str, each: Key) -> Any:
 @given(st.data())
 @pytest.mark.parametrize(("place", "each"), [pytest.param(*pair, id=pair[0]) for pair in places()])
 def test_every_key_is_set_written_and_read_alike(place: str, each: Key, data: st.DataObject) -> None:
-    value = data.draw(values(each))
+    value = data.draw(RULED.get(place, values(each)))
     study = with_value(study_with(place), place, toml_value(value))
     assert value_at(study, place, each) == value
     again = read(study.to_toml(), "again", "again")
@@ -144,6 +146,14 @@ def test_tables_of_data_and_backbones_survive(tmp_path: Path) -> None:
         ("probes = 'knn'\nbased-on = 'cog-v3'", "cog-v2"),
         ("probes = 'knn'\nprobes = 'ridge'\n", "line 2"),
         ("probes = 'knn'\n[knn\nk = 3", "line 2"),
+        ("probes = 'knn'\n[knn]\nk = 3\n[knn]\nk = 5", "line 4: [knn] is there twice"),
+        ("probes = 'knn'\nknn.temperature = inf", "finite"),
+        ("probes = 'knn'\nknn.temperature = 0", "greater than 0"),
+        ("probes = 'fine-tuned'\nfine-tuned.rate = nan", "finite"),
+        ("probes = 'saliency'\nsaliency.grid = '1/0'", "[saliency]"),
+        ("probes = 'knn'\ndatasets = ''", "empty word"),
+        ("probes = 'knn'\ndatasets = ['digits', '']", "empty word"),
+        ("probes = 'knn'\nshots = [1, 1]", "1 twice"),
         ("probes = 'knn'\ndata = 3", "data"),
         ("probes = 'knn'\nbackbone.id = 'timm:resnet18'", "[backbone.NAME]"),
     ],
@@ -155,6 +165,46 @@ def test_wrong_keys_and_values_are_one_sentence_with_the_nearest_ones(text: str,
     assert named in str(refused.value)
     assert "own.toml" in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "named"),
+    [
+        ("based-on", "zzz", "cog-v2"),
+        ("knnn", "3", "knn.k"),
+        ("temperature", "3", "knn.temperature"),
+        ("knn.kk", "3", "did you mean k?"),
+        ("qwertz", "3", "unseen ls keys"),
+        ("data.x", "1", "data.NAME.x"),
+        ("backbone.x.y.z", "1", "'z'"),
+        ("files.a", "b", "a run writes"),
+        ("knn.k", "[3", "not closed"),
+        ("title", '"a', "not closed"),
+        ("shots", "all,all", "twice"),
+        ("datasets", '["digits", ""]', "empty word"),
+        ("knn.temperature", "inf", "finite"),
+        ("probes", "kn", "did you mean knn?"),
+    ],
+)
+def test_wrong_settings_are_one_sentence_with_the_nearest_ones(path: str, text: str, named: str) -> None:
+    with pytest.raises(UserError) as refused:
+        with_value(study_of(probes=["knn"]), path, text)
+    assert named in str(refused.value)
+    assert len(str(refused.value)) < 160
+    assert "\n" not in str(refused.value)
+
+
+def test_wrong_names_are_refused_at_once_in_python() -> None:
+    for keys, named in (({"probes": ["kn"]}, "knn"), ({"based_on": "cog-v3"}, "cog-v2")):
+        with pytest.raises(UserError, match=named):
+            find_study("cog-v2").replace(**keys)
+
+
+def test_a_backbone_with_a_dot_in_its_name_is_set_by_its_table() -> None:
+    study = study_of(probes=["knn"], backbones=["a.b"], backbone={"a.b": {"id": "timm:resnet18", "pool": "avg"}})
+    assert with_value(study, "backbone.a.b.pool", "none").backbone_keys("a.b").pool == ("none",)
+    with pytest.raises(UserError, match=r"backbone\.a\.b\.pool"):
+        with_value(study, "backbone.pool", "none")
 
 
 @given(st.binary(max_size=200) | TEXTS.map(str.encode))

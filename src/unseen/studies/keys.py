@@ -77,7 +77,7 @@ class BackboneKeys:
     patches: int | Literal["all"] | None = key(
         None, "only for extraction: features of all patches, or of so many; unset: one vector per image", least=1
     )
-    imagenet_top1: float | None = key(None, "its ImageNet accuracy in percent, to correlate with")
+    imagenet_top1: float | None = key(None, "its ImageNet accuracy in percent, to correlate with", above=0, most=100)
     group: str | None = key(None, "group of models on pages and in fits of effective robustness")
     head: str = key("own", "classifier: own, zero-shot, linear, or a file with a linear probe (unseen export)")
     outputs: str = key("imagenet-1k", "classes of the outputs: imagenet-1k, cifar-10, or a CSV with class,name")

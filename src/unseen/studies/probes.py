@@ -19,7 +19,7 @@ from unseen.runs.setup import ProtocolUsed
 from unseen.runs.shots import shot_notices
 from unseen.studies.opened import Wanted
 from unseen.studies.own_code import OwnCode, refuse_same
-from unseen.studies.study import Study, probe_class, probe_keys, probe_table, refuse_nothing
+from unseen.studies.study import Study, probe_of, probe_table, refuse_nothing
 
 GENERAL = ("shots", "seeds")
 
@@ -119,8 +119,7 @@ def _study_probe(study: Study, word: str, tell: Callable[[str], None]) -> StudyP
         told_before(word, tell)
         own = own_probe(word, _own_values(word, values))
         return StudyProbe(own.probe, shots, seeds, own)
-    kind, known = probe_class(word), probe_keys(probe_class(word))
-    probe = kind(**{known[name].field: value for name, value in values.items()})
+    probe = probe_of(word, values)
     once = probe.once and "seeds" not in study.probe_settings(word)
     return StudyProbe(probe, shots, seeds[:1] if once else seeds)
 

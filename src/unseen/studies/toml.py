@@ -1,5 +1,7 @@
 """Studies as TOML: reading a file, and writing one with every setting and, for people, what each key means."""
 
+import ast
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -22,6 +24,8 @@ PATHS = {
     BackboneKeys: ("id", "checkpoint", "head", "outputs", "templates"),
 }
 """Keys whose values may be paths."""
+TWICE = re.compile(r"Cannot declare (?P<names>\(.+\)) twice \(at line (?P<line>\d+)")
+"""What `tomllib` says about two tables of one name."""
 WIDTH = 58
 """Columns before a comment."""
 
@@ -69,16 +73,12 @@ def study_of(text: str, name: str, where: str) -> Study:
     try:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        twice = TWICE.match(str(error))
+        if twice:
+            name, line = ".".join(ast.literal_eval(twice["names"])), twice["line"]
+            raise UserError(f"{where}, line {line}: [{name}] is there twice; put its keys into one table") from None
         raise UserError(f"{where}: not TOML: {error}") from None
-    probes = {key: record[key] for key in ("probes",) if key in record}  # their tables are checked by them
-    study = changed(Study(name=name), probes, where)
-    for word in study.probes:
-        if not is_own_file(word):
-            look_up(all_probes(), word, "probe", f" (probes in {where})")
-    study = changed(study, record, where)
-    if study.based_on:
-        look_up(dict.fromkeys(shipped_studies()), study.based_on, "study", f" (based-on in {where})")
-    return study
+    return changed(Study(name=name), record, where)
 
 
 def beside(study: Study, folder: Path) -> Study:

@@ -27,7 +27,7 @@ class KNN(DrawnProbe):
     weights: Literal["exponential", "uniform", "distance"] = key(
         "exponential", "votes by cosine similarity s: exp(s / temperature), 1, or 1 / (1 − s)"
     )
-    temperature: float = key(0.07, "temperature of exponential votes")
+    temperature: float = key(0.07, "temperature of exponential votes", above=0)
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
         from unseen.probes.knn import knn

@@ -25,7 +25,7 @@ class Ridge(DrawnProbe):
     title: ClassVar[str] = "ridge regression on classes, its penalty chosen by leave-one-out accuracy"
     scored: ClassVar[bool] = True
     penalties: tuple[float, ...] = key(
-        tuple(10.0**power for power in range(-4, 7)), "penalties λ of ‖Y − XW‖² + λ‖W‖² to choose from"
+        tuple(10.0**power for power in range(-4, 7)), "penalties λ of ‖Y − XW‖² + λ‖W‖² to choose from", above=0
     )
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
