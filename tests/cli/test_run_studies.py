@@ -16,7 +16,7 @@ from unseen.probes.protocol import PROTOCOLS as LOGISTIC
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.record import read_run
 from unseen.runs.results import RESULTS
-from unseen.studies.toml import shipped_studies
+from unseen.studies.toml import find_study, shipped_studies
 
 Unseen = Callable[..., Any]
 SHORT = ("--set", "logistic.protocol=cog-v2-short", "--set", "levels=drawings", "--datasets", "seen,l5")
@@ -210,6 +210,37 @@ def test_a_study_of_ones_own_mixes_probes_data_and_layers(
     (tmp_path / "run/files/mine.py").write_text(PROBE.replace("2.0", "3.0"))
     changed = unseen("run", "run/study.toml", "--allow-code", "--out", "third")
     assert (changed.code, changed.err.count("\n"), (tmp_path / "third").exists()) == (2, 1, False)
+
+
+def test_relative_folders_and_files_are_those_of_the_run_elsewhere(
+    unseen: Unseen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_birds(tmp_path / "own/photos")
+    write_birds(tmp_path / "own/more")
+    file = write_toml(
+        tmp_path / "own",
+        """
+        datasets = ["photos", "digits", "table"]
+        backbones = ["drawings:untrained"]
+        probes = ["knn"]
+        limit = 6
+        preprocessing = "own"
+        [data.table]
+        train = "more/train"
+        test = "more/test"
+        """,
+        "own.toml",
+    )
+    monkeypatch.chdir(file.parent)
+    assert unseen("run", "own.toml", "--workers", 1, "--out", "run").code == 0
+    elsewhere = tmp_path / "there"
+    (elsewhere / "photos").mkdir(parents=True)
+    monkeypatch.chdir(elsewhere)
+    answer = unseen("run", file.parent / "run", "--workers", 1, "--out", "again")
+    assert answer.code == 0, answer.err
+    assert keys(elsewhere / "again") == keys(file.parent / "run")
+    kept = find_study(str(file.parent / "run"))
+    assert [Path(word).name for word in kept.datasets] == ["photos", "digits", "table"]
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from unseen.errors import UserError, did_you_mean, option
 from unseen.extension.own_code import told_before
 from unseen.studies.keys import BackboneKeys
+from unseen.studies.paths import TABLE
 from unseen.studies.study import Study
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool
     from unseen.studies.shifts.plans import ModelPlan
-
-TABLE = ".csv"
-"""Ending of a table of models among the backbones of a study."""
 
 
 @dataclass(frozen=True, eq=False)

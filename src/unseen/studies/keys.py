@@ -11,7 +11,6 @@ ShotWords = tuple[int | Literal["all"], ...]
 """Training samples per class: numbers, or "all"."""
 ALL = "all"
 """The word for all data sets, and for all samples."""
-HEADS, OUTPUTS = ("own", "zero-shot", "linear"), ("imagenet-1k", "cifar-10")
 
 
 @dataclass(frozen=True)
@@ -20,11 +19,20 @@ class StudyKeys:
 
     title: str = key("", "heading of the page; unset: from what is measured")
     based_on: str = key("", "shipped study that this one follows; pages show how it differs from that")
-    datasets: Names = key((ALL,), "data sets: names (unseen ls datasets), paths of your own, or all")
-    backbones: Names = key((), "backbones: ids such as timm:resnet50, names of [backbone.NAME], or a CSV of models")
-    probes: Names = key((), "probes: names (unseen ls probes), or Python files of your own")
+    datasets: Names = key(
+        (ALL,), "data sets: names (unseen ls datasets), paths of your own, or all", path=True, repeats=True
+    )
+    backbones: Names = key(
+        (),
+        "backbones: ids such as timm:resnet50, names of [backbone.NAME], or a CSV of models",
+        path=True,
+        repeats=True,
+    )
+    probes: Names = key((), "probes: names (unseen ls probes), or Python files of your own", path=True)
     metrics: Names = key(
-        (), "further metrics, for probes that give class scores: macro-f1, matthews, or Python files of your own"
+        (),
+        "further metrics, for probes that give class scores: macro-f1, matthews, or Python files of your own",
+        path=True,
     )
     shots: ShotWords | None = key(None, "training samples per class; unset: what each probe usually takes", least=1)
     seeds: int = key(5, "number of seeds", least=1, most=MOST_SEEDS)
@@ -33,16 +41,17 @@ class StudyKeys:
         None,
         "levels of unseen concepts: cog-v2, cog-v1, drawings, drawings-imagenet, random, a measure, or a CSV or TOML "
         "file of your own",
+        path=True,
     )
-    word_vectors: str | None = key(None, "file of word vectors, for levels ranked by the measure cosine")
+    word_vectors: str | None = key(None, "file of word vectors, for levels ranked by the measure cosine", path=True)
     seen: str | None = key(None, "name of the seen concepts, for levels of your own")
-    splits: str | None = key(None, "file with the training and test images of levels (unseen levels splits)")
+    splits: str | None = key(None, "file with the training and test images of levels (unseen levels splits)", path=True)
     class_balanced: bool = key(False, "732 training images for each unseen concept")
     missing_classes: Literal["stop", "skip"] = key("stop", "what to do about concepts with too few images")
     classes: Names = key(
-        ("own",), "classes to score test sets on: own, shared, the name of a test set, or a list of classes"
+        ("own",), "classes to score test sets on: own, shared, the name of a test set, or a list of classes", path=True
     )
-    mapping: str | None = key(None, "coarser classes for test sets: cifar-10, or a CSV with wnid,class")
+    mapping: str | None = key(None, "coarser classes for test sets: cifar-10, or a CSV with wnid,class", path=True)
     complete: bool = key(True, "refuse incomplete copies of test sets")
     examples: int | None = key(
         None, "single images per data set; unset: 1 per data set, 8 drawings, or all of a folder", least=1
@@ -65,8 +74,8 @@ class StudyKeys:
 class BackboneKeys:
     """How a backbone is loaded; keys under `backbone` are for all, those under `backbone.NAME` for one."""
 
-    id: str | None = key(None, "source:name, or file.py:function; only for a backbone with a name")
-    checkpoint: str | None = key(None, "file of weights for an architecture of timm or torchvision")
+    id: str | None = key(None, "source:name, or file.py:function; only for a backbone with a name", path=True)
+    checkpoint: str | None = key(None, "file of weights for an architecture of timm or torchvision", path=True)
     layers: Names = key((), "modules to take features from; several give a row each; unset: before the classifier")
     pool: Names = key((), "avg, cls, cls+avg or none; several give a row each; unset: the network's own")
     size: int | None = key(None, "side of the images in pixels; unset: the authors'", least=1)
@@ -79,9 +88,15 @@ class BackboneKeys:
     )
     imagenet_top1: float | None = key(None, "its ImageNet accuracy in percent, to correlate with", above=0, most=100)
     group: str | None = key(None, "group of models on pages and in fits of effective robustness")
-    head: str = key("own", "classifier: own, zero-shot, linear, or a file with a linear probe (unseen export)")
-    outputs: str = key("imagenet-1k", "classes of the outputs: imagenet-1k, cifar-10, or a CSV with class,name")
-    templates: str = key("openai", "prompts of a zero-shot classifier: openai, simple, photo, plain, or a file")
+    head: str = key(
+        "own", "classifier: own, zero-shot, linear, or a file with a linear probe (unseen export)", path=True
+    )
+    outputs: str = key(
+        "imagenet-1k", "classes of the outputs: imagenet-1k, cifar-10, or a CSV with class,name", path=True
+    )
+    templates: str = key(
+        "openai", "prompts of a zero-shot classifier: openai, simple, photo, plain, or a file", path=True
+    )
 
 
 @dataclass(frozen=True)

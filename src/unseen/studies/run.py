@@ -170,4 +170,4 @@ class Runner:
 
     @cached_property
     def _kept(self) -> KeptStudy:
-        return kept_study(self.opened)
+        return kept_study(self.opened, self.out)
