@@ -212,6 +212,41 @@ def test_a_study_of_ones_own_mixes_probes_data_and_layers(
     assert (changed.code, changed.err.count("\n"), (tmp_path / "third").exists()) == (2, 1, False)
 
 
+def test_a_kept_study_says_what_unset_keys_stood_for(
+    unseen: Unseen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write_toml(
+        tmp_path,
+        """
+        datasets = "digits"
+        backbones = ["drawings:untrained", "deep"]
+        probes = ["knn", "centroids", "linear"]
+        limit = 6
+        seeds = 1
+        preprocessing = "own"
+        centroids.episodes = 3
+        [backbone.deep]
+        id = "demo:untrained"
+        """,
+        "own.toml",
+    )
+    assert unseen("run", file, "--workers", 1, "--out", "run").code == 0
+    kept = find_study("run")
+    assert (kept.shots, kept.settings["centroids"]["shots"]) == (("all",), (5,))
+    assert kept.settings["linear"]["converge"] == "chosen"
+    assert {(each.layers, each.pool) for each in map(kept.backbone_keys, kept.backbones)} == {
+        (("maps",), ("avg",)), (("penultimate",), ("avg",)),
+    }  # fmt: skip
+    again = unseen("run", "run", "--workers", 1, "--out", "again")
+    assert again.code == 0, again.err
+    assert keys(tmp_path / "again") == keys(tmp_path / "run")
+    assert unseen("show", "run", "again").out == "No setting differs.\n"
+    fewer = unseen("run", "run", "--shots", 1, "--probes", "knn", "--workers", 1, "--out", "fewer")
+    assert fewer.code == 0, fewer.err
+    assert {score.shots for score in read_run(tmp_path / "fewer").scores} == {1}
+
+
 def test_relative_folders_and_files_are_those_of_the_run_elsewhere(
     unseen: Unseen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

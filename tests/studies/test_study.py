@@ -194,6 +194,23 @@ def test_wrong_settings_are_one_sentence_with_the_nearest_ones(path: str, text: 
     assert "\n" not in str(refused.value)
 
 
+def test_what_a_run_writes_for_unset_keys_is_no_difference() -> None:
+    study = find_study("ericsson-2021")
+    assert not study_differences(study, study.replace(shots="all", precision="half", linear={"converge": "chosen"}))
+    assert not study_differences(study.replace(precision="single", decode="cpu"), study)
+    [other] = study_differences(study, study.replace(shots=1))
+    assert (other.key, other.first, other.second) == ("shots", "unset", "[1]")
+    [other] = study_differences(study, study.replace(linear={"converge": "all"}))
+    assert (other.key, other.first, other.second) == ("linear.converge", '"chosen"', '"all"')
+
+
+def test_a_probe_of_one_study_is_compared_with_its_defaults() -> None:
+    study = study_of(probes=["knn"])
+    probes, other = study_differences(study, study_of(probes=["knn", "ridge", "fine-tuned"], ridge={"seeds": 3}))
+    assert probes.key == "probes"
+    assert (other.key, other.first, other.second) == ("ridge.seeds", "not in this study", "3")
+
+
 def test_wrong_names_are_refused_at_once_in_python() -> None:
     for keys, named in (({"probes": ["kn"]}, "knn"), ({"based_on": "cog-v3"}, "cog-v2")):
         with pytest.raises(UserError, match=named):

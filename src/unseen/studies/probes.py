@@ -1,7 +1,7 @@
 """The probes of a study with their settings, shots and seeds, and the user's own code among them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,11 @@ from unseen.probes.job import Job
 from unseen.probes.own import OwnProbe, own_probe
 from unseen.probes.probe import Probe
 from unseen.probes.vectors import Vectors
-from unseen.reading.keys import find_key, keys_of, read_value
+from unseen.reading.keys import file_name, find_key, keys_of, read_value
 from unseen.runs.notices import Notice, notice
 from unseen.runs.setup import ProtocolUsed
 from unseen.runs.shots import shot_notices
+from unseen.studies.keys import ShotWords
 from unseen.studies.opened import Wanted
 from unseen.studies.own_code import OwnCode, refuse_same
 from unseen.studies.study import Study, probe_of, probe_table, refuse_nothing
@@ -122,6 +123,59 @@ def _study_probe(study: Study, word: str, tell: Callable[[str], None]) -> StudyP
     probe = probe_of(word, values)
     once = probe.once and "seeds" not in study.probe_settings(word)
     return StudyProbe(probe, shots, seeds[:1] if once else seeds)
+
+
+def with_usual_settings(study: Study, *, gpu: bool | None = None) -> Study:
+    """The study with the values that unset keys of its probes stand for; own probes stay as they are.
+
+    Args:
+        gpu: as for `Probe.usual`.
+    """
+    settings = {**study.settings}
+    for word in study.probes:
+        if not is_own_file(word):
+            given = study.probe_settings(word)
+            usual = {file_name(name): value for name, value in probe_of(word, given).usual(gpu=gpu).items()}
+            settings[word] = {**usual, **given}
+    return replace(study, settings=settings)
+
+
+def with_usual_shots(study: Study, probes: StudyProbes) -> Study:
+    """The study with the numbers of samples that its probes take if none are given: for all, and for those that differ.
+
+    Options that change the shots of all probes still do.
+    """
+    usual = {
+        probe_table(word): each
+        for word, each in zip(study.probes, probes.every, strict=True)
+        if each.probe.input == "vectors" and each.shots is None
+    }
+    if not usual:
+        return study
+    common = next(iter(usual.values())).numbers
+    others = {
+        name: {**study.settings.get(name, {}), "shots": shot_words(each.numbers)}
+        for name, each in usual.items()
+        if each.numbers != common
+    }
+    return replace(study, shots=shot_words(common), settings={**study.settings, **others})
+
+
+def shot_words(numbers: tuple[int | None, ...]) -> ShotWords:
+    """Numbers of samples as a study names them."""
+    return tuple("all" if number is None else number for number in numbers)
+
+
+def same_shots(first: Study, second: Study) -> bool:
+    """Whether the probes of both studies take the same numbers of samples; own ones are not compared."""
+
+    def silent(_: str) -> None:
+        """Only own code is announced."""
+
+    words = [each for each in first.probes if each in second.probes and not is_own_file(each)]
+    return all(
+        _study_probe(first, word, silent).numbers == _study_probe(second, word, silent).numbers for word in words
+    )
 
 
 def _own_values(word: str, values: dict[str, Any]) -> tuple[tuple[str, Any], ...]:

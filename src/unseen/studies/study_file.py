@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from unseen.data.registry import DATASETS
+from unseen.device import on_gpu
 from unseen.errors import UserError, option
 from unseen.extension.own_code import is_own_file, own_file, runs_code
 from unseen.files import atomic_write
@@ -24,6 +25,7 @@ from unseen.studies.backbones import Entry
 from unseen.studies.given import FeatureFiles
 from unseen.studies.keys import ALL
 from unseen.studies.paths import is_there, with_paths
+from unseen.studies.probes import with_usual_settings, with_usual_shots
 from unseen.studies.stages import OpenedStudy
 from unseen.studies.study import DATA, Study
 from unseen.text.words import joined
@@ -152,7 +154,8 @@ class _Keeper:
             entries = opened.backbones.entries
             values |= {"backbones": tuple(each.label for each in entries), "backbone": self._backbones(entries)}
             unnamed = [*(each.label for each in entries if each.given and each.given.load is None), *unnamed]
-        kept = with_paths(replace(study, **values), self._path)
+        kept = with_usual_settings(with_usual_shots(replace(study, **values), opened.probes), gpu=on_gpu())
+        kept = with_paths(kept, self._path)
         return KeptStudy(
             replace(kept, files=self.hashes), self.copies, tuple(unnamed), opened.given.features is not None,
             places.root is not None or bool(places.named), self._feature_files(),
@@ -179,7 +182,8 @@ class _Keeper:
         common = study.backbone_keys("")
         tables = {name: value for name, value in study.backbone.items() if not isinstance(value, Mapping)}
         for each in entries:
-            own = {name: value for name, value in vars(each.keys).items() if value != getattr(common, name)}
+            keys = self.opened.backbones.with_usual_layers(each)
+            own = {name: value for name, value in vars(keys).items() if value != getattr(common, name)}
             own.pop("id", None)
             if own or each.id != each.label:
                 tables[each.label] = {"id": each.id, **own}

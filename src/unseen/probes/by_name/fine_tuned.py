@@ -1,8 +1,8 @@
 """The probe `fine-tuned`: the whole backbone trained on the images of a domain or a data set."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from unseen.data.core.dataset import Target
 from unseen.errors import UserError, look_up
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 REFERENCE_REVISION = 3
 """Increased when a training with one setting gives other numbers for the same input; of a grid, `TRIAL_REVISION` is."""
 GRID, REFERENCE = "ericsson-2021", "reference"
+REFERENCE_BATCH = 256
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,9 @@ class FineTuned(Probe):
     )
     trials: int = key(SETTINGS, "settings to try, of the grid of 40", least=1, most=SETTINGS, identity=False)
     steps: int = key(STEPS, "training steps of each setting of the grid", least=1, most=STEPS, identity=False)
-    batch: int | None = key(None, f"images per step; unset: {BATCH}, as a reference 256", least=1, identity=False)
+    batch: int | None = key(
+        None, f"images per step; unset: {BATCH}, as a reference {REFERENCE_BATCH}", least=1, identity=False
+    )
     epochs: int = key(30, "epochs of the reference", least=1, identity=False)
     rate: float = key(0.01, "initial learning rate of the reference, which follows a cosine", above=0, identity=False)
 
@@ -60,6 +63,9 @@ class FineTuned(Probe):
         if isinstance(self.protocol, str):
             return REFERENCE_NAME if self.is_reference else self.grid.name
         return self.protocol.name
+
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {"batch": REFERENCE_BATCH if self.is_reference else BATCH}
 
     def takes_target(self, target: Target) -> bool:
         """A reference takes one class per image, as in ImageNet-CoG."""
@@ -93,7 +99,9 @@ class FineTuned(Probe):
             return self
         if self.protocol == GRID:
             return FineTuned(self.grid)
-        return FineTuned(reference_protocol(images, epochs=self.epochs, batch=self.batch or 256, rate=self.rate))
+        return FineTuned(
+            reference_protocol(images, epochs=self.epochs, batch=self.batch or REFERENCE_BATCH, rate=self.rate)
+        )
 
     def jobs(  # type: ignore[override]
         self,

@@ -49,6 +49,9 @@ class Inversion(SingleImageProbe):
     def resolved(self) -> "Inversion":
         return replace(self, protocol=self.used)
 
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {"steps": self.used.steps}
+
     def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         if self.used.steps < InversionProtocol().steps:
             yield "short-inversion", {"steps": self.used.steps}

@@ -38,6 +38,9 @@ class KMeans(DrawnProbe):
     clusters: int | None = key(None, "number of clusters; unset: one per class", least=1)
     half: bool | None = key(None, "search nearest centres with 16-bit products first; unset: on a GPU")
 
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {} if gpu is None else {"half": gpu}
+
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[tuple[str, Pairs, Mapping[str, Any]]]:
         from unseen.metrics.clustering import clustering_scores
         from unseen.probes.kmeans import assign, kmeans

@@ -84,6 +84,9 @@ class Linear(Probe):
 
         return task_protocol(self.protocol, self.converge) if isinstance(self.protocol, str) else self.protocol
 
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {"converge": self.search.converge}
+
     def with_protocol(self, protocol: Any) -> "Linear":
         return replace(self, protocol=protocol).resolved
 

@@ -60,6 +60,9 @@ class Logistic(Probe):
         found = resolved(self.protocol)
         return found.sequential if self.sequential else found
 
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {} if gpu is None else {"products": usual_products(gpu)}
+
     def with_protocol(self, protocol: Any) -> "Logistic":
         return replace(self, protocol=resolved(protocol))
 

@@ -5,7 +5,7 @@ Training and test features are normalised, projected on the first few components
 and then probed by the same regression as whole features, which normalises each projected row once more.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -51,6 +51,9 @@ class PCA(Probe):
     @property
     def resolved(self) -> "PCA":
         return self.with_protocol(self.protocol)
+
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {} if gpu is None else {"products": usual_products(gpu)}
 
     def with_protocol(self, protocol: Any) -> "PCA":
         return replace(self, protocol=resolved(protocol))

@@ -1,6 +1,6 @@
 """Common parts of the probes that train a detector or a head for maps on a backbone (Ericsson et al. 2021, A.4–A.6)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -51,6 +51,9 @@ class TrainedHead(Probe):
     @property
     def protocol_name(self) -> str:
         return self._used.name
+
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {"steps": self._used.steps}
 
     @property
     def variant(self) -> str:
