@@ -312,3 +312,22 @@ def test_two_calls_in_a_folder_leave_two_studies(unseen: Unseen, tmp_path: Path)
     before = values(tmp_path)
     other = unseen(*words, "--probes", "knn", "--limit", 7)
     assert (other.code, other.err.count("\n"), values(tmp_path)) == (2, 1, before)
+
+
+def test_a_study_is_removed_when_all_its_results_are_replaced(unseen: Unseen, tmp_path: Path) -> None:
+    def run(*words: object) -> dict[str, tuple[str, ...]]:
+        common = ("run", "ericsson-2021", *DRAWN, "--datasets", "digits", "--workers", 1, "--out", tmp_path)
+        answer = unseen(*common, *words)
+        assert answer.code == 0, answer.err
+        assert {*read_run(tmp_path).studies} == {path.name for path in tmp_path.glob("*.toml")}
+        assert f"unseen run {[*read_run(tmp_path).studies][-1]} " in (tmp_path / "report.html").read_text()
+        return {path.name: find_study(str(path)).probes for path in sorted(tmp_path.glob("*.toml"))}
+
+    assert run("--probes", "knn", "--limit", 6) == {"study.toml": ("knn",)}
+    assert run("--probes", "ridge", "--limit", 6) == {"study-2.toml": ("ridge",), "study.toml": ("knn",)}
+    assert run("--probes", "knn", "--limit", 6, "--set", "knn.weights=uniform", "--replace") == {
+        "study-2.toml": ("ridge",), "study.toml": ("knn",),
+    }  # fmt: skip
+    assert find_study(str(tmp_path)).settings["knn"]["weights"] == "uniform"
+    assert run("--probes", "knn,ridge", "--limit", 5, "--replace") == {"study.toml": ("knn", "ridge")}
+    assert find_study(str(tmp_path)).limit == 5

@@ -99,7 +99,7 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> list[Stage]:
         return SimpleNamespace(stages=list(found), means=means, watch=watch, part=part)
 
     monkeypatch.setattr(engine, "open_study", opened)
-    monkeypatch.setattr(engine, "kept_study", lambda opened: KeptStudy(STUDY, {}))
+    monkeypatch.setattr(engine, "kept_study", lambda opened, out: KeptStudy(STUDY, {}))
     return found
 
 

@@ -193,6 +193,7 @@ class RunData:
         concept_accuracy: accuracy on each concept with all samples; empty if the results do not have it.
         concept_hits: accuracy on each concept for every result of the logistic probe that has it.
         flaws: damaged images that were skipped, and rows of features that are all zeros.
+        studies: file of a study in the folder → the keys of its jobs.
         parts: the merged runs by name, if there are several.
     """
 
@@ -216,6 +217,7 @@ class RunData:
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
     flaws: Sequence[Flaw] = ()
+    studies: Mapping[str, Sequence[str]] = field(default_factory=dict)
     parts: "Sequence[tuple[str, RunData]]" = ()
 
     @property

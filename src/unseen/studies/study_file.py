@@ -21,6 +21,7 @@ from unseen.device import on_gpu
 from unseen.errors import UserError, option
 from unseen.extension.own_code import is_own_file, own_file, runs_code
 from unseen.files import atomic_write
+from unseen.runs.record import read_record, write_run
 from unseen.studies.backbones import Entry
 from unseen.studies.given import FeatureFiles
 from unseen.studies.keys import ALL
@@ -59,36 +60,47 @@ class KeptStudy:
     of_images: bool = False
     feature_files: tuple[str, ...] = ()
 
-    @property
-    def text(self) -> str:
-        """The study as TOML, after lines for its reader."""
-        lines = ["# The study of this run, with every setting. Run it again in another folder:", f"# {self.command}"]
+    def text(self, name: str) -> str:
+        """The file of that name: the study as TOML, after lines for its reader."""
+        lines = ["# The study of this run, with every setting. Run it again in another folder:"]
+        lines.append(f"# {self.command(name)}")
         if self.feature_files:
             lines.append(f"# FOLDER contains {joined(self.feature_files)}")
         if self.unnamed:
             lines.append(f"# Made in Python, so it has to be given there again: {', '.join(self.unnamed)}")
         return "\n".join([*lines, self.study.to_toml()])
 
-    @property
-    def command(self) -> str:
+    def command(self, name: str) -> str:
         """The command that runs it again."""
         where = " --features FOLDER" if self.of_features else " --data FOLDER" if self.of_images else ""
-        return f"unseen run {STUDY}{where} --out ANOTHER{' --allow-code' if any(named_code(self.study)) else ''}"
+        return f"unseen run {name}{where} --out ANOTHER{' --allow-code' if any(named_code(self.study)) else ''}"
 
-    def write(self, out: Path) -> None:
-        """Write it into the folder of a run, unless the run has it already."""
-        for name, source in self.copies.items():
-            place = out / FILES / name
+    def write(self, out: Path, keys: Sequence[str]) -> None:
+        """Write it into the folder of a run, unless the run has it already, instead of those that were replaced.
+
+        Args:
+            keys: keys of its jobs that are in the run.
+        """
+        data, every = read_record(out)
+        left = {name: own for name, own in data.studies.items() if {*own} & {*every}}
+        for name in data.studies.keys() - left.keys():
+            (out / name).unlink(missing_ok=True)
+        kept = studies_in(out)
+        if not kept:
+            shutil.rmtree(out / FILES, ignore_errors=True)
+        following = f"study-{_number(kept[-1]) + 1}.toml" if kept and (out / STUDY).is_file() else STUDY
+        name = next((each.name for each in kept if each.read_text("utf-8") == self.text(each.name)), following)
+        left[name] = [*dict.fromkeys([*left.get(name, ()), *keys])]
+        remarks = {**data.remarks, "run it again": self.command(name)}
+        write_run(out, replace(data, studies=left, remarks=remarks), every)
+        for copy, source in self.copies.items():
+            place = out / FILES / copy
             if not place.is_file():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with atomic_write(place) as file, source.open("rb") as original:
                     shutil.copyfileobj(original, file)
-        text, kept = self.text, studies_in(out)
-        if any(each.read_text("utf-8") == text for each in kept):
-            return
-        name = STUDY if not kept else f"study-{_number(kept[-1]) + 1}.toml"
         with atomic_write(out / name) as file:
-            file.write(text.encode())
+            file.write(self.text(name).encode())
 
 
 def studies_in(folder: Path) -> list[Path]:
@@ -245,13 +257,6 @@ def _names_files(path: Path) -> bool:
 
     record = tomllib.loads(path.read_text("utf-8-sig"))
     return any(text and (path.parent / text).exists() for text in texts(record))
-
-
-def forget_studies(out: Path) -> None:
-    """Remove the studies of a run whose results were all replaced."""
-    for each in studies_in(out):
-        each.unlink(missing_ok=True)
-    shutil.rmtree(out / FILES, ignore_errors=True)
 
 
 def named_code(study: Study) -> Iterator[str]:
