@@ -192,6 +192,7 @@ def test_a_study_of_ones_own_mixes_probes_data_and_layers(
     file = mixed(tmp_path / "own")
     refused = unseen("run", file, "--out", tmp_path / "run")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert f"{file}: names code" in refused.err
     assert not (tmp_path / "run").exists()
     answer = unseen("run", file, "--allow-code", "--workers", 1, "--out", tmp_path / "run")
     assert answer.code == 0, answer.err
@@ -304,14 +305,18 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(
 
 
 def test_two_calls_in_a_folder_leave_two_studies(unseen: Unseen, tmp_path: Path) -> None:
-    words = ("run", "ericsson-2021", *DRAWN, "--datasets", "digits", "--limit", 6, "--workers", 1, "--out", tmp_path)
+    every = ("run", "ericsson-2021", *DRAWN, "--datasets", "digits", "--workers", 1, "--out", tmp_path)
+    words = (*every, "--limit", 6)
     for probe in ("knn", "ridge", "knn"):
         assert unseen(*words, "--probes", probe).code == 0
     assert {path.name for path in tmp_path.glob("*.toml")} == {"study.toml", "study-2.toml"}
     assert {each.probe for each in read_run(tmp_path).scores} == {"knn-20", "ridge"}
     before = values(tmp_path)
-    other = unseen(*words, "--probes", "knn", "--limit", 7)
+    other = unseen(*every, "--probes", "knn", "--limit", 7)
     assert (other.code, other.err.count("\n"), values(tmp_path)) == (2, 1, before)
+    assert "the key limit on digits (6, not 7)" in other.err
+    other = unseen(*words, "--probes", "knn", "--set", "knn.k=5")
+    assert "the key knn.k (20, not 5)" in other.err
 
 
 def test_a_study_is_removed_when_all_its_results_are_replaced(unseen: Unseen, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def study(name_or_file: Place, *, allow_code: bool = False, **keys: Any) -> "Stu
     from unseen.studies.toml import find_study
 
     found = find_study(fspath(name_or_file))
-    refuse_code(found, allowed=allow_code)
+    refuse_code(found, fspath(name_or_file), allowed=allow_code)
     return found.replace(**keys) if keys else found
 
 

@@ -138,7 +138,7 @@ def read_study(word: str, *, allow_code: bool = False) -> "Study":
     from unseen.studies.toml import find_study
 
     study = find_study(word)
-    refuse_code(study, allowed=allow_code)
+    refuse_code(study, word, allowed=allow_code)
     return study
 
 

@@ -86,7 +86,7 @@ class BackboneKeys:
     patches: int | Literal["all"] | None = key(
         None, "only for extraction: features of all patches, or of so many; unset: one vector per image", least=1
     )
-    imagenet_top1: float | None = key(None, "its ImageNet accuracy in percent, to correlate with", above=0, most=100)
+    imagenet_top1: float | None = key(None, "its ImageNet accuracy in percent, to correlate with")
     group: str | None = key(None, "group of models on pages and in fits of effective robustness")
     head: str = key(
         "own", "classifier: own, zero-shot, linear, or a file with a linear probe (unseen export)", path=True

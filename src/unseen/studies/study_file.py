@@ -268,10 +268,14 @@ def named_code(study: Study) -> Iterator[str]:
             yield id_
 
 
-def refuse_code(study: Study, *, allowed: bool) -> None:
-    """Refuse a study from a file that names code, unless the user allows it to be executed."""
+def refuse_code(study: Study, where: str, *, allowed: bool) -> None:
+    """Refuse a study from a file that names code, unless the user allows it to be executed.
+
+    Args:
+        where: the file, for the error.
+    """
     first = next(iter(named_code(study)), None)
     if first is not None and not allowed:
         raise UserError(
-            f"{study.name}: names code that would run here ({first}); if you trust it, add {option('allow-code', True)}"
+            f"{where}: names code that would run here ({first}); if you trust it, add {option('allow-code', True)}"
         )

@@ -89,7 +89,7 @@ def test_its_trainings_are_jobs_of_the_run(tiny: TinyImageNet, run: Path, two_de
         (score.key, score.metric, score.value) for score in found.scores
     }
     assert (plan_of(study, run, data=data).jobs_left, plan_of(study, run, data=data).probing) == (0, 0)
-    with pytest.raises(UserError, match="epochs of the fine-tuned protocol .4, not 5.; choose another folder"):
+    with pytest.raises(UserError, match="key fine-tuned.epochs .4, not 5.; choose another folder"):
         run_of(reference(run, epochs=5), run, data=data)
 
 
