@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -215,6 +216,20 @@ def test_wrong_names_are_refused_at_once_in_python() -> None:
     for keys, named in (({"probes": ["kn"]}, "knn"), ({"based_on": "cog-v3"}, "cog-v2")):
         with pytest.raises(UserError, match=named):
             find_study("cog-v2").replace(**keys)
+
+
+def test_a_study_is_planned_without_a_folder(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    (tmp_path / "features/cats").mkdir(parents=True)
+    for split in ("train", "test"):
+        np.savez(tmp_path / f"features/cats/{split}.npz", X=rng.normal(size=(40, 3)), y=np.arange(40) % 2)
+    study = study_of(datasets=["cats"], probes=["knn", "ridge"], shots=[1, "all"], seeds=1)
+    assert study.plan(features=tmp_path / "features").jobs_left == 4
+    assert {each.name for each in tmp_path.iterdir()} == {"features"}
+    with pytest.raises(UserError, match="not both"):
+        study.plan(features=tmp_path, data=tmp_path)
+    plan = study.replace(datasets="digits", limit=6).plan("drawings:untrained")
+    assert [part["data set"] for part in plan.parts] == ["digits"]
 
 
 def test_a_backbone_with_a_dot_in_its_name_is_set_by_its_table() -> None:

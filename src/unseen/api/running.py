@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unseen.api.run import Run
-from unseen.errors import UserError
 from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
@@ -94,7 +93,6 @@ def run(
     from unseen.runs.machine import chosen_means
     from unseen.runs.parts import checked_part
     from unseen.studies.given import Given
-    from unseen.studies.places import Places
     from unseen.studies.progress_bars import bars
     from unseen.studies.run import plan_study, run_study
     from unseen.studies.study import Study
@@ -102,13 +100,7 @@ def run(
     share = checked_part(part)
     means = chosen_means(workers, devices=devices, executor=executor)
     chosen, loaded = named_backbones(study if isinstance(study, Study) else find(study), backbone)
-    places, opened = _places(data)
-    if features is not None and data is not None:
-        raise UserError("give images (data=) or features (features=), not both")
-    given = Given(
-        Places() if places is None else Places.of(places), None if features is None else Path(features), loaded,
-        opened, allow_code=True,
-    )  # fmt: skip
+    given = Given.in_python(data, features, loaded)
     folder = Path(out)
     with bars(show=progress) as watch:
         if dry_run:
@@ -125,18 +117,3 @@ def named_backbones(
     from unseen.studies.backbones import named_in_python
 
     return named_in_python(study, [backbone] if isinstance(backbone, str | Backbone) else list(backbone))
-
-
-def _places(
-    data: "Place | OpenDataset | Mapping[str, Place] | Sequence[OpenDataset] | None",
-) -> "tuple[Place | Mapping[str, Place] | None, list[OpenDataset]]":
-    """Where images are, and data sets that are open."""
-    from unseen.data.core.open_dataset import OpenDataset
-
-    if data is None or isinstance(data, str | PathLike | Mapping):
-        return data, []
-    every = [data] if isinstance(data, OpenDataset) else list(data)
-    wrong = next((each for each in every if not isinstance(each, OpenDataset)), None)
-    if wrong is not None:
-        raise UserError(f"data: {wrong!r:.60} is not a data set opened with unseen.open_dataset, a folder or a mapping")
-    return None, every

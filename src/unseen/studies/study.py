@@ -15,7 +15,10 @@ from unseen.reading.keys import Key, file_name, find_key, keys_of, read_text, re
 from unseen.studies.keys import BackboneKeys, ProbeKeys, StudyKeys
 
 if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
     from unseen.probes.probe import Probe
+    from unseen.studies.given import Data, Place
+    from unseen.studies.plan import Plan
 
 Table = Mapping[str, Any]
 NOTHING: Table = MappingProxyType({})
@@ -54,6 +57,32 @@ class Study(StudyKeys):
                 what they name: `knn={"k": 5}`, `backbone={"pool": "cls"}`.
         """
         return changed(self, keys, "this study")
+
+    def plan(
+        self,
+        backbone: "Backbone | str | Sequence[Backbone | str]" = (),
+        *,
+        data: "Data" = None,
+        features: "Place | None" = None,
+        out: "Place | None" = None,
+    ) -> "Plan":
+        """The work of a run of the study, with estimates of time, memory and disk space; nothing is run.
+
+        Args:
+            backbone, data, features: as for `unseen.run`.
+            out: folder of a run; results that it has are not planned again.
+        """
+        from tempfile import TemporaryDirectory
+
+        from unseen.backbones.backbone import Backbone
+        from unseen.studies.backbones import named_in_python
+        from unseen.studies.given import Given
+        from unseen.studies.run import plan_study
+
+        several = [backbone] if isinstance(backbone, str | Backbone) else list(backbone)
+        study, loaded = named_in_python(self, several)
+        with TemporaryDirectory() as nowhere:
+            return plan_study(study, Given.in_python(data, features, loaded), Path(nowhere if out is None else out))
 
     def to_toml(self, *, comments: bool = False) -> str:
         """The study as TOML, with every setting.
