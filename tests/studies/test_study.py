@@ -249,6 +249,12 @@ def test_a_file_that_is_no_study_is_one_sentence(tmp_path_factory: pytest.TempPa
         assert "\n" not in str(error)
 
 
+def test_comments_fit_a_line_and_help_texts_are_short() -> None:
+    assert {place: each.help for place, each in study_keys() if not 0 < len(each.help) <= 60} == {}
+    for name in shipped_studies():
+        assert max(map(len, find_study(name).to_toml(comments=True).splitlines())) <= 120
+
+
 def test_no_two_keys_have_one_name() -> None:
     every = [place for place, _ in study_keys()]
     assert len(every) == len({*every})

@@ -22,8 +22,8 @@ from unseen.studies.study import BACKBONE, DATA, FILES, Study, changed, probe_cl
 SUFFIX = ".toml"
 TWICE = re.compile(r"Cannot declare (?P<names>\(.+\)) twice \(at line (?P<line>\d+)")
 """What `tomllib` says about two tables of one name."""
-WIDTH = 58
-"""Columns before a comment."""
+WIDTH, MOST_WIDTH = 56, 120
+"""Columns before a comment, and the most columns with it: a longer comment has the line before."""
 
 
 def shipped_studies() -> list[str]:
@@ -144,7 +144,10 @@ def _line(each: Key, value: Any, comments: bool) -> str:
     """A key with its value; a key without a value is a comment."""
     single = value[0] if isinstance(value, tuple) and value == (ALL,) else value
     line = f"{toml_key(each.name)} = {toml_value(single)}" if value is not None else f"# {toml_key(each.name)} ="
-    return f"{line:{WIDTH}}  # {each.help}" if comments and each.help else line
+    if not comments or not each.help:
+        return line
+    commented = f"{line:{WIDTH}}  # {each.help}"
+    return commented if len(commented) <= MOST_WIDTH else f"# {each.help}\n{line}"
 
 
 def study_keys() -> Iterator[tuple[str, Key]]:

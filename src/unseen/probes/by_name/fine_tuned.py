@@ -42,7 +42,7 @@ class FineTuned(Probe):
     random: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     protocol: str | FinetuneGrid | FinetuneProtocol = key(
-        GRID, "settings chosen on validation images, or one setting as a reference", choices=(GRID, REFERENCE), hint=str
+        GRID, "a grid chosen on validation images, or one fixed setting", choices=(GRID, REFERENCE), hint=str
     )
     trials: int = key(SETTINGS, "settings to try, of the grid of 40", least=1, most=SETTINGS, identity=False)
     steps: int = key(STEPS, "training steps of each setting of the grid", least=1, most=STEPS, identity=False)
@@ -50,7 +50,7 @@ class FineTuned(Probe):
         None, f"images per step; unset: {BATCH}, as a reference {REFERENCE_BATCH}", least=1, identity=False
     )
     epochs: int = key(30, "epochs of the reference", least=1, identity=False)
-    rate: float = key(0.01, "initial learning rate of the reference, which follows a cosine", above=0, identity=False)
+    rate: float = key(0.01, "initial learning rate of the reference, then a cosine", above=0, identity=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.protocol, str):

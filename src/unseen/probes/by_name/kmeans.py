@@ -34,9 +34,9 @@ class KMeans(DrawnProbe):
     once: ClassVar[bool] = True
     extended: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("purity", "ami", "nmi", "ari")
-    starts: int = key(3, "number of starts; the clustering of least inertia is kept", least=1)
+    starts: int = key(3, "number of starts; that of least inertia is kept", least=1)
     clusters: int | None = key(None, "number of clusters; unset: one per class", least=1)
-    half: bool | None = key(None, "search nearest centres with 16-bit products first; unset: on a GPU")
+    half: bool | None = key(None, "search with 16-bit products first; unset: on a GPU")
 
     def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
         return {} if gpu is None else {"half": gpu}

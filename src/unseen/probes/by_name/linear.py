@@ -59,13 +59,13 @@ class Linear(Probe):
     metric: "Metric" = "top1"
     protocol: "str | ManyShotProtocol" = key(
         "ericsson-2021",
-        "our protocol, or the iterations and the temperature of the authors' code",
+        "our protocol, or exactly the authors' code",
         choices=("ericsson-2021", "ericsson-2021-exact"),
         hint=str,
     )
     converge: Literal["chosen", "all"] | None = key(
         None,
-        "fits run to their optimum: that of the chosen penalty, or all (slow); unset: the protocol's",
+        "fits run to their optimum; all is slow; unset: protocol's",
         identity=False,
     )
 

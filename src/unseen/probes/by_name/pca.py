@@ -36,9 +36,7 @@ class PCA(Probe):
     random: ClassVar[bool] = True
     extended: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = Logistic.metrics
-    dimensions: int | tuple[int, ...] | None = key(
-        None, "numbers of components; unset: those of the paper below the dimension of the features", least=1
-    )
+    dimensions: int | tuple[int, ...] | None = key(None, "numbers of components; unset: those of the paper", least=1)
     protocol: str | LogisticProtocol = key(
         "cog-v2", "protocol of the logistic regression", choices=tuple(PROTOCOLS), hint=str
     )

@@ -39,9 +39,7 @@ class TrainedHead(Probe):
     random: ClassVar[bool] = True
     paper: ClassVar[DenseProtocol]
     steps: int | None = key(None, "training steps; unset: the protocol's", least=1, identity=False)
-    scale: float = key(
-        1.0, "factor of the sides of images, at most 1, for a quick look", above=0, most=1, identity=False
-    )
+    scale: float = key(1.0, "factor of the sides of images, for a quick look", above=0, most=1, identity=False)
     protocol: DenseProtocol | None = None
 
     def __post_init__(self) -> None:
