@@ -141,24 +141,22 @@ def with_usual_settings(study: Study, *, gpu: bool | None = None) -> Study:
 
 
 def with_usual_shots(study: Study, probes: StudyProbes) -> Study:
-    """The study with the numbers of samples that its probes take if none are given: for all, and for those that differ.
+    """The study with the numbers of samples that its probes take if none are given.
 
-    Options that change the shots of all probes still do.
+    All samples, as most probes take, are written for the study, so that an option still changes them for all probes.
     """
     usual = {
-        probe_table(word): each
+        probe_table(word): each.numbers
         for word, each in zip(study.probes, probes.every, strict=True)
         if each.probe.input == "vectors" and each.shots is None
     }
-    if not usual:
-        return study
-    common = next(iter(usual.values())).numbers
     others = {
-        name: {**study.settings.get(name, {}), "shots": shot_words(each.numbers)}
-        for name, each in usual.items()
-        if each.numbers != common
+        name: {**study.settings.get(name, {}), "shots": shot_words(numbers)}
+        for name, numbers in usual.items()
+        if numbers != Probe.default_shots
     }
-    return replace(study, shots=shot_words(common), settings={**study.settings, **others})
+    common = shot_words(Probe.default_shots) if len(others) < len(usual) else study.shots
+    return replace(study, shots=common, settings={**study.settings, **others})
 
 
 def shot_words(numbers: tuple[int | None, ...]) -> ShotWords:
