@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from studies import study_of
 from unseen.errors import UserError
+from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.reading.keys import Key, keys_of, toml_key, toml_value
 from unseen.studies.differences import study_differences
 from unseen.studies.keys import BackboneKeys, ProbeKeys, StudyKeys
-from unseen.studies.study import Study, probe_keys, with_value
+from unseen.studies.study import Study, probe_keys, probe_of, with_value
 from unseen.studies.toml import find_study, shipped_studies, study_keys
 from unseen.studies.toml import study_of as read
 
@@ -263,3 +264,19 @@ def test_no_two_keys_have_one_name() -> None:
         for name, each in keys_of(cls).items():
             assert each.help, name
             assert toml_key(name) == name
+
+
+@pytest.mark.parametrize(
+    ("word", "values"),
+    [
+        ("fine-tuned", {}), ("fine-tuned", {"protocol": "reference"}), ("linear", {}),
+        ("linear", {"protocol": "ericsson-2021-exact"}), ("inversion", {}), ("upernet", {"scale": 0.5}),
+    ],
+)  # fmt: skip
+def test_values_written_for_unset_keys_ask_for_the_same_job(word: str, values: dict[str, Any]) -> None:
+    unset = probe_of(word, values)
+    written = probe_of(word, {**unset.usual(), **values})
+    assert unset.usual().items() <= vars(written).items()
+    pairs = [(each.for_images(100) if isinstance(each, FineTuned) else each.resolved) for each in (unset, written)]
+    assert pairs[0].described == pairs[1].described
+    assert unset.protocol_name == written.protocol_name
