@@ -53,7 +53,7 @@ def test_no_command_has_many_options() -> None:
     assert sum(counts.values()) <= ALL_OPTIONS, f"{sum(counts.values())} options of {len(counts)} commands"
 
 
-@pytest.mark.parametrize(("words", "width", "most"), [([], 80, 50), (["run"], 100, 60)])
+@pytest.mark.parametrize(("words", "width", "most"), [([], 80, 45), (["run"], 80, 50)])
 def test_help_fits_a_screen(
     unseen: Unseen, monkeypatch: pytest.MonkeyPatch, words: list[str], width: int, most: int
 ) -> None:

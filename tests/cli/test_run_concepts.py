@@ -290,7 +290,7 @@ def test_a_folder_keeps_to_one_study(tiny: TinyImageNet, features: Path, tmp_pat
     before = files(tmp_path)
     answer = unseen(*words, "--seeds", 1, "--workers", 1, "--out", tmp_path / "run")
     assert answer.code == 2
-    assert "a run that differs in the protocol of the logistic probe (cog-v2-short, " in answer.err
+    assert "a run that differs in the key logistic.protocol (cog-v2-short, " in answer.err
     # Nor are features extracted that could not be used.
     words = (*CONCEPTS, *options(tiny), "--datasets", "l2", "--out", tmp_path / "run")
     assert "a run that differs in the " in unseen(*words, "--set", "preprocessing=own", "--set", "fast=true").err

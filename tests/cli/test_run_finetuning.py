@@ -108,7 +108,7 @@ def test_the_plan_and_what_is_left_out(unseen: Unseen, tmp_path: Path, backbone:
         (("--datasets", "digit"), "no data set 'digit'; did you mean digits"),
         (("--datasets", ","), "--datasets takes values separated by commas"),
         (("--datasets", "dtd"), "to get it"),
-        (("--datasets", "digits", "--set", "fine-tuned.trials=41"), "try 1 to 40 of them, not 41"),
+        (("--datasets", "digits", "--set", "fine-tuned.trials=41"), "trials must be at most 40, not 41"),
         (("--datasets", "digits", "--set", "fine-tuned.steps=0"), "steps must be at least 1, not 0"),
         (("--datasets", "digits", "--set", "fine-tuned.step=9"), "no key 'step'; did you mean steps"),
         (("--datasets", "digits", "--data", "nowhere"), "nowhere: no such folder"),

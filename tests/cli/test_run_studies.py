@@ -16,7 +16,7 @@ from unseen.probes.protocol import PROTOCOLS as LOGISTIC
 from unseen.probes.protocol import LogisticProtocol
 from unseen.runs.record import read_run
 from unseen.runs.results import RESULTS
-from unseen.studies.toml import shipped_studies
+from unseen.studies.toml import find_study, shipped_studies
 
 Unseen = Callable[..., Any]
 SHORT = ("--set", "logistic.protocol=cog-v2-short", "--set", "levels=drawings", "--datasets", "seen,l5")
@@ -192,6 +192,7 @@ def test_a_study_of_ones_own_mixes_probes_data_and_layers(
     file = mixed(tmp_path / "own")
     refused = unseen("run", file, "--out", tmp_path / "run")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert f"{file}: names code" in refused.err
     assert not (tmp_path / "run").exists()
     answer = unseen("run", file, "--allow-code", "--workers", 1, "--out", tmp_path / "run")
     assert answer.code == 0, answer.err
@@ -210,6 +211,72 @@ def test_a_study_of_ones_own_mixes_probes_data_and_layers(
     (tmp_path / "run/files/mine.py").write_text(PROBE.replace("2.0", "3.0"))
     changed = unseen("run", "run/study.toml", "--allow-code", "--out", "third")
     assert (changed.code, changed.err.count("\n"), (tmp_path / "third").exists()) == (2, 1, False)
+
+
+def test_a_kept_study_says_what_unset_keys_stood_for(
+    unseen: Unseen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write_toml(
+        tmp_path,
+        """
+        datasets = "digits"
+        backbones = ["drawings:untrained", "deep"]
+        probes = ["knn", "centroids", "linear"]
+        limit = 6
+        seeds = 1
+        preprocessing = "own"
+        centroids.episodes = 3
+        [backbone.deep]
+        id = "demo:untrained"
+        """,
+        "own.toml",
+    )
+    assert unseen("run", file, "--workers", 1, "--out", "run").code == 0
+    kept = find_study("run")
+    assert (kept.shots, kept.settings["centroids"]["shots"]) == (("all",), (5,))
+    assert kept.settings["linear"]["converge"] == "chosen"
+    assert {(each.layers, each.pool) for each in map(kept.backbone_keys, kept.backbones)} == {
+        (("maps",), ("avg",)), (("penultimate",), ("avg",)),
+    }  # fmt: skip
+    again = unseen("run", "run", "--workers", 1, "--out", "again")
+    assert again.code == 0, again.err
+    assert keys(tmp_path / "again") == keys(tmp_path / "run")
+    assert unseen("show", "run", "again").out == "No setting differs.\n"
+    fewer = unseen("run", "run", "--shots", 1, "--probes", "knn", "--workers", 1, "--out", "fewer")
+    assert fewer.code == 0, fewer.err
+    assert {score.shots for score in read_run(tmp_path / "fewer").scores} == {1}
+
+
+def test_relative_folders_and_files_are_those_of_the_run_elsewhere(
+    unseen: Unseen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_birds(tmp_path / "own/photos")
+    write_birds(tmp_path / "own/more")
+    file = write_toml(
+        tmp_path / "own",
+        """
+        datasets = ["photos", "digits", "table"]
+        backbones = ["drawings:untrained"]
+        probes = ["knn"]
+        limit = 6
+        preprocessing = "own"
+        [data.table]
+        train = "more/train"
+        test = "more/test"
+        """,
+        "own.toml",
+    )
+    monkeypatch.chdir(file.parent)
+    assert unseen("run", "own.toml", "--workers", 1, "--out", "run").code == 0
+    elsewhere = tmp_path / "there"
+    (elsewhere / "photos").mkdir(parents=True)
+    monkeypatch.chdir(elsewhere)
+    answer = unseen("run", file.parent / "run", "--workers", 1, "--out", "again")
+    assert answer.code == 0, answer.err
+    assert keys(elsewhere / "again") == keys(file.parent / "run")
+    kept = find_study(str(file.parent / "run"))
+    assert [Path(word).name for word in kept.datasets] == ["photos", "digits", "table"]
 
 
 @pytest.mark.parametrize(
@@ -238,11 +305,34 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(
 
 
 def test_two_calls_in_a_folder_leave_two_studies(unseen: Unseen, tmp_path: Path) -> None:
-    words = ("run", "ericsson-2021", *DRAWN, "--datasets", "digits", "--limit", 6, "--workers", 1, "--out", tmp_path)
+    every = ("run", "ericsson-2021", *DRAWN, "--datasets", "digits", "--workers", 1, "--out", tmp_path)
+    words = (*every, "--limit", 6)
     for probe in ("knn", "ridge", "knn"):
         assert unseen(*words, "--probes", probe).code == 0
     assert {path.name for path in tmp_path.glob("*.toml")} == {"study.toml", "study-2.toml"}
     assert {each.probe for each in read_run(tmp_path).scores} == {"knn-20", "ridge"}
     before = values(tmp_path)
-    other = unseen(*words, "--probes", "knn", "--limit", 7)
+    other = unseen(*every, "--probes", "knn", "--limit", 7)
     assert (other.code, other.err.count("\n"), values(tmp_path)) == (2, 1, before)
+    assert "the key limit on digits (6, not 7)" in other.err
+    other = unseen(*words, "--probes", "knn", "--set", "knn.k=5")
+    assert "the key knn.k (20, not 5)" in other.err
+
+
+def test_a_study_is_removed_when_all_its_results_are_replaced(unseen: Unseen, tmp_path: Path) -> None:
+    def run(*words: object) -> dict[str, tuple[str, ...]]:
+        common = ("run", "ericsson-2021", *DRAWN, "--datasets", "digits", "--workers", 1, "--out", tmp_path)
+        answer = unseen(*common, *words)
+        assert answer.code == 0, answer.err
+        assert {*read_run(tmp_path).studies} == {path.name for path in tmp_path.glob("*.toml")}
+        assert f"unseen run {[*read_run(tmp_path).studies][-1]} " in (tmp_path / "report.html").read_text()
+        return {path.name: find_study(str(path)).probes for path in sorted(tmp_path.glob("*.toml"))}
+
+    assert run("--probes", "knn", "--limit", 6) == {"study.toml": ("knn",)}
+    assert run("--probes", "ridge", "--limit", 6) == {"study-2.toml": ("ridge",), "study.toml": ("knn",)}
+    assert run("--probes", "knn", "--limit", 6, "--set", "knn.weights=uniform", "--replace") == {
+        "study-2.toml": ("ridge",), "study.toml": ("knn",),
+    }  # fmt: skip
+    assert find_study(str(tmp_path)).settings["knn"]["weights"] == "uniform"
+    assert run("--probes", "knn,ridge", "--limit", 5, "--replace") == {"study.toml": ("knn", "ridge")}
+    assert find_study(str(tmp_path)).limit == 5

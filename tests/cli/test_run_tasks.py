@@ -99,7 +99,7 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
 
     code, _, notes = unseen(*options, "--datasets", "digits", "--set", "linear.converge=all")
     assert code == 2
-    assert "the converge of the linear protocol (chosen, not all)" in notes
+    assert "the key linear.converge (chosen, not all)" in notes
     exact = ("--set", "linear.protocol=ericsson-2021-exact")
     code, _, notes = unseen(*options, "--datasets", "digits", *exact, "--set", "linear.converge=chosen")
     assert code == 2
@@ -115,7 +115,7 @@ def test_from_images_to_the_page(unseen: Unseen, tmp_path: Path, backbone: str) 
     assert pd.read_csv(out / "scores.csv")["backbone"].nunique() == 2
     code, _, error = unseen(*options, "--datasets", "digits", *exact)
     assert code == 2
-    assert "a run that differs in the protocol of the linear probe (ericsson-2021," in error
+    assert "a run that differs in the key linear.protocol (ericsson-2021," in error
 
 
 def write_features(folder: Path, **images: int) -> None:
@@ -388,7 +388,7 @@ def test_a_quick_look_is_called_one(unseen: Unseen, tmp_path: Path, backbone: st
     # The rest does not join the part in one folder.
     code, _, error = unseen(*options)
     assert code == 2
-    assert "a run that differs in the number of the images of digits" in error
+    assert "a run that differs in the key limit on digits" in error
 
 
 def test_a_part_waits_for_the_features_that_others_extract(unseen: Unseen, tmp_path: Path, backbone: str) -> None:

@@ -117,7 +117,7 @@ def other(**changes: Any) -> Backbone:
         (Setup(patches={"b": replace(PATCHES, fast=True)}), "fast decoding of the patches of b", "False", "True"),
         (Setup(finetunings={"b": replace(ABOUT, pool="cls")}), "pooling of b in fine-tuning", "avg", "cls"),
         (Setup(features=[FeatureKey("b", "l1", {"test": "other"})]), "test features of l1 by b", "q", "other"),
-        (Setup(limits={"l1": None}), "limit on the images of l1", "20", "none"),
+        (Setup(limits={"l1": None}), "key limit on l1", "20", "none"),
     ],
 )  # fmt: skip
 def test_another_run_is_refused_with_the_field_and_both_values(

@@ -65,6 +65,7 @@ def test_data_sets_come_once_in_the_order_of_the_registry_and_then_the_users_own
     given = tiny_data("class")
     assert names(opened(given=[given])) == ["tiny"]  # instead of all
     assert names(opened(given=[given], datasets=["digits"])) == ["digits", "tiny"]
+    assert names(opened(given=[given], datasets=["digits", "tiny"])) == ["digits", "tiny"]  # the study of that run
 
 
 def test_equal_names_are_refused(tmp_path: Path) -> None:

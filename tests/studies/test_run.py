@@ -102,7 +102,7 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> list[Stage]:
         return SimpleNamespace(stages=list(found), means=means, watch=watch, part=part)
 
     monkeypatch.setattr(engine, "open_study", opened)
-    monkeypatch.setattr(engine, "kept_study", lambda opened: KeptStudy(STUDY, {}))
+    monkeypatch.setattr(engine, "kept_study", lambda opened, out: KeptStudy(STUDY, {}))
     return found
 
 
@@ -207,9 +207,9 @@ def test_results_that_were_not_recorded_are_recorded_by_the_next_call(running: R
 def test_another_run_is_refused_or_takes_the_place_of_the_first(running: Running) -> None:
     running.run(Constant(3))
     other = Constant(2, protocol="other")
-    with pytest.raises(UserError, match="differs in the protocol of the logistic probe .cog-v2, not other."):
+    with pytest.raises(UserError, match="differs in the key logistic.protocol .cog-v2, not other."):
         running.plan(other)
-    with pytest.raises(UserError, match="differs in the protocol"):
+    with pytest.raises(UserError, match="differs in the key logistic.protocol"):
         running.run(other)
     assert len(read_run(running.out).scores) == 6
     watch = Notes()

@@ -89,6 +89,7 @@ def test_a_study_of_ones_own_fits() -> None:
     [
         "seed = 5", "seeds = 0", "seeds = 1000", 'seeds = "many"', "shots = [0]", 'levels = 5',
         'missing-classes = "go"',
+        "knn.temperature = 0", "shots = [1, 1]", 'datasets = ""',
         'knn.k = "five"', "knn.neighbours = 5", 'knn.weights = "none"', "backbone.sizes = 3", 'backbone.size = "small"',
         "backbone.mine.size = 0", 'backbone.normalize = "own"',
     ],

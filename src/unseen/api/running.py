@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unseen.api.run import Run
-from unseen.errors import UserError
 from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def study(name_or_file: Place, *, allow_code: bool = False, **keys: Any) -> "Stu
     from unseen.studies.toml import find_study
 
     found = find_study(fspath(name_or_file))
-    refuse_code(found, allowed=allow_code)
+    refuse_code(found, fspath(name_or_file), allowed=allow_code)
     return with_values(found.replace(**keys), allow_code=allow_code)
 
 
@@ -98,7 +97,6 @@ def run(
     from unseen.runs.parts import checked_part
     from unseen.studies.backbones import named_in_python
     from unseen.studies.given import Given
-    from unseen.studies.places import Places
     from unseen.studies.progress_bars import bars
     from unseen.studies.run import plan_study, run_study
     from unseen.studies.study import Study
@@ -107,31 +105,10 @@ def run(
     means = chosen_means(workers, devices=devices, executor=executor)
     backbones = [backbone] if isinstance(backbone, str | PathLike | Backbone) else list(backbone)
     chosen, loaded = named_in_python(study if isinstance(study, Study) else find(study), backbones)
-    places, opened = _places(data)
-    if features is not None and data is not None:
-        raise UserError("give images (data=) or features (features=), not both")
-    given = Given(
-        Places() if places is None else Places.of(places), None if features is None else Path(features), loaded,
-        opened, allow_code=chosen.allow_code,
-    )  # fmt: skip
+    given = Given.in_python(data, features, loaded, allow_code=chosen.allow_code)
     folder = Path(out)
     with bars(show=progress) as watch:
         if dry_run:
             return plan_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace)
         run_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace)
     return Run(folder)
-
-
-def _places(
-    data: "Place | OpenDataset | Mapping[str, Place] | Sequence[OpenDataset] | None",
-) -> "tuple[Place | Mapping[str, Place] | None, list[OpenDataset]]":
-    """Where images are, and data sets that are open."""
-    from unseen.data.core.open_dataset import OpenDataset
-
-    if data is None or isinstance(data, str | PathLike | Mapping):
-        return data, []
-    every = [data] if isinstance(data, OpenDataset) else list(data)
-    wrong = next((each for each in every if not isinstance(each, OpenDataset)), None)
-    if wrong is not None:
-        raise UserError(f"data: {wrong!r:.60} is not a data set opened with unseen.open_dataset, a folder or a mapping")
-    return None, every

@@ -22,7 +22,10 @@ def doctor(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check this installation: packages, GPU and data, and how to install what is missing."""
+    """Check this installation: packages, GPU and data.
+
+    Says how to install what is missing.
+    """
     from unseen.cli.checks import all_checks
     from unseen.cli.ls.datasets import state_rows
 

@@ -39,10 +39,10 @@ def labels(
         Path | None, typer.Option(help="Also write all rows as a table: .csv, .json, .parquet, .md or .tex.")
     ] = None,
 ) -> None:
-    """List likely label errors of a run of cog-v2: images that the classifier of another domain is confident about.
+    """List likely label errors of a run of cog-v2.
 
-    The classifiers are fitted again, with the hyper-parameters that the run has found. With the images (--data), the
-    page has thumbnails.
+    They are images that the classifier of another domain is confident about. The classifiers are fitted again, with the
+    hyper-parameters that the run has found. With the images (--data), the page has thumbnails.
     """
     if backbone is not None and len(backbone) > 1:
         raise UserError(f"--backbone takes one backbone here, not {len(backbone)}")

@@ -17,22 +17,21 @@ MACHINES = "Processes, GPUs and machines"
 WorkersOption = Annotated[
     int | None,
     typer.Option(
-        help="Processes that run jobs and decode images; 0 decodes in the main process. Default: one per CPU core.",
+        help="Number of processes. Default: one per CPU core.",
         rich_help_panel=MACHINES,
     ),
 ]
 DevicesOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="GPUs to use, one process each: 0,1,3 or all (the default). Without a GPU, cpu,cpu starts two processes.",
+        help="GPUs, one process each: 0,1,3. Default: all.",
         rich_help_panel=MACHINES,
     ),
 ]
 ExecutorOption = Annotated[
     str | None,
     typer.Option(
-        help="How jobs are run: here, processes, devices, grouped, ray (a Ray cluster; needs the package ray) or "
-        "ray:ADDRESS. Default: chosen by the hardware.",
+        help="How jobs run: here, processes, devices, grouped, ray or ray:ADDRESS.",
         rich_help_panel=MACHINES,
     ),
 ]
@@ -47,9 +46,7 @@ class MachineOptions:
     executor: ExecutorOption = None
     part: Annotated[
         str,
-        typer.Option(
-            help="Do one part of the work, for job arrays: 2/4 is the second of four parts.", rich_help_panel=MACHINES
-        ),
+        typer.Option(help="Part of a job array: 2/4 is the second of four.", rich_help_panel=MACHINES),
     ] = "1/1"
 
     @property

@@ -37,7 +37,7 @@ def run(
     data: DataOption = None,
     features: Annotated[
         Path | None,
-        typer.Option(help="Features instead of images: one folder per data set.", rich_help_panel=WHAT),
+        typer.Option(help="Features instead of images.", rich_help_panel=WHAT),
     ] = None,
     datasets: DatasetsOption = None,
     probes: ProbesOption = None,
@@ -45,23 +45,18 @@ def run(
     seeds: SeedsOption = None,
     limit: Annotated[
         int | None,
-        typer.Option(help="At most this many images per class and split, for a quick look.", rich_help_panel=WHAT),
+        typer.Option(help="Most images per class and split.", rich_help_panel=WHAT),
     ] = None,
     settings: SetOption = None,
     machine: MachineOptions,
-    only_plan: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan with time, memory and disk estimates, and stop.")
-    ] = False,
+    only_plan: Annotated[bool, typer.Option("--dry-run", help="Print the plan with estimates, and stop.")] = False,
     replace: ReplaceOption = False,
     allow_code: AllowCodeOption = False,
 ) -> None:
-    """Run a study: measure backbones on data sets with probes, and write a report.
+    """Run a study: measure backbones on data sets with probes.
 
-    Prints the plan with estimates of time, memory and disk space, extracts missing features and runs missing jobs. If
-    it is interrupted, the same command resumes. Run it again with other backbones, data sets or probes to add them.
-
-    Every setting is a key of the study: unseen show STUDY lists them, --set changes one, and a copy of the file is a
-    study of your own. The folder of the run keeps the study as study.toml.
+    Writes a folder with scores and a report. The same command resumes; with other backbones, data sets or probes it
+    adds them. Another value of a key is refused, unless --replace is given. unseen show STUDY lists all keys.
     """
     check_writable(out)
     share = machine.share

@@ -19,9 +19,9 @@ def show(
     settings: SetOption = None,
     json: Json = False,
 ) -> None:
-    """Print a study as TOML, with every setting and what it means: unseen show cog-v2 > mine.toml starts your own.
+    """Print a study as TOML, with every setting and its meaning.
 
-    With two studies or runs, print the settings that differ.
+    unseen show cog-v2 > mine.toml starts a study of your own. With two studies or runs, print the settings that differ.
     """
     import tomllib
 

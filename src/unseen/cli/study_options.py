@@ -20,7 +20,7 @@ WHAT = "What is measured"
 StudyArgument = Annotated[
     str,
     typer.Argument(
-        help="Name of a study (unseen ls studies), its TOML file, or the folder of a run.",
+        help="A name (unseen ls studies), a TOML file, or the folder of a run.",
         autocompletion=completion.studies,
     ),
 ]
@@ -29,7 +29,7 @@ SetOption = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Another value for a key of the study, such as knn.k=5 (unseen show lists them all).",
+        help="Change a key: knn.k=5.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -37,22 +37,21 @@ ProbesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--probes",
-        help="Probes: names (unseen ls probes), or Python files of your own.",
+        help="Names (unseen ls probes) or Python files.",
         rich_help_panel=WHAT,
         autocompletion=completion.probes,
     ),
 ]
 ShotsOption = Annotated[
     list[str] | None,
-    typer.Option("--shots", help="Training samples per class, such as 1,8,all.", rich_help_panel=WHAT),
+    typer.Option("--shots", help="Training samples per class: 1,8,all.", rich_help_panel=WHAT),
 ]
 SeedsOption = Annotated[int | None, typer.Option("--seeds", help="Number of seeds.", rich_help_panel=WHAT)]
 BackboneOption = Annotated[
     list[str] | None,
     typer.Option(
         "--backbone",
-        help="Backbone: an id such as timm:resnet50, NAME=ID to name it, or a CSV of models. All share one pass over "
-        "the images.",
+        help="Id such as timm:resnet50, NAME=ID, or a CSV.",
         rich_help_panel=WHAT,
         autocompletion=completion.backbones,
     ),
@@ -61,7 +60,7 @@ DatasetsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--datasets",
-        help="Data sets: names (unseen ls datasets), or paths of your own.",
+        help="Names (unseen ls datasets) or paths.",
         rich_help_panel=WHAT,
         autocompletion=completion.datasets,
     ),
@@ -71,17 +70,14 @@ DataOption = Annotated[
     typer.Option(
         "--data",
         metavar="DIR|NAME=PLACE",
-        help="Folder that contains all data sets, or the place of one: imagenet-21k=FILE, imagenet-1k=DIR, truth=FILE, "
-        "lpips=DIR.",
+        help="Folder of all data sets, or the place of one: imagenet-21k=FILE.",
         rich_help_panel=WHAT,
     ),
 ]
 ReplaceOption = Annotated[
-    bool, typer.Option("--replace", help="Let this run take the place of what the folder has in another way.")
+    bool, typer.Option("--replace", help="Replace results in the folder that differ from this run.")
 ]
-AllowCodeOption = Annotated[
-    bool, typer.Option("--allow-code", help="Execute Python files that the study or a table of models names.")
-]
+AllowCodeOption = Annotated[bool, typer.Option("--allow-code", help="Execute Python files that the study names.")]
 
 
 @dataclass(frozen=True)
@@ -138,7 +134,7 @@ def read_study(word: str, *, allow_code: bool = False) -> "Study":
     from unseen.studies.toml import find_study
 
     study = find_study(word)
-    refuse_code(study, allowed=allow_code)
+    refuse_code(study, word, allowed=allow_code)
     return study
 
 

@@ -40,7 +40,7 @@ from unseen.runs.score import Score, shots_name
 from unseen.runs.setup import Extraction, Setting
 from unseen.runs.tables import LOGISTIC, bootstrap_interval
 from unseen.studies.study_file import studies_in
-from unseen.studies.toml import read_study, replace_raw
+from unseen.studies.toml import read_study
 from unseen.version import __version__
 
 FLAW = "flaw"
@@ -97,7 +97,7 @@ def _study_text(path: Path) -> str:
     """A study as TOML, without paths of this machine."""
     study = read_study(path)
     files = {Path(place).name: digest for place, digest in study.files.items()}
-    return str(without_places(replace_raw(study, files=files).to_toml()))
+    return str(without_places(replace(study, files=files).to_toml()))
 
 
 def write_results(file: ResultsFile, out: Path) -> None:

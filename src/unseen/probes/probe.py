@@ -198,6 +198,14 @@ class Probe:
         """The splits that a data set must have."""
         return ("train", "test") if self.split else ()
 
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        """The values that unset fields stand for, as far as data do not decide them and jobs have the same keys.
+
+        Args:
+            gpu: what computes, for values that the device decides; they are left out if it is not known.
+        """
+        return {}
+
     def with_protocol(self, protocol: Any) -> "Probe":
         """The same probe under another protocol, by name or as an object."""
         raise UserError(f"the probe {self.name} has no protocols; leave out protocol")

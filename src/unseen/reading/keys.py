@@ -8,8 +8,10 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from math import isfinite
 from os import PathLike, fspath
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
+FEW, MOST_CLOSE = 12, 3
+"""Keys that an error lists if none is close to a wrong one, and the largest number of those that are close."""
 SCHEMA_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
@@ -35,6 +39,9 @@ class Key:
         help: a few words, as shown beside it.
         choices: the allowed words, if there are only a few; None in files for any word.
         least, most: the smallest and the largest allowed number.
+        above: a number that is too small, as are all below it.
+        path: whether its value may be a path, or name one.
+        repeats: whether a list may have a value twice.
     """
 
     name: str
@@ -45,6 +52,9 @@ class Key:
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
+    above: float | None = None
+    path: bool = False
+    repeats: bool = False
 
     @property
     def kinds(self) -> tuple[Any, ...]:
@@ -79,19 +89,22 @@ def key(
     choices: Iterable[str] = (),
     least: float | None = None,
     most: float | None = None,
+    above: float | None = None,
+    path: bool = False,
+    repeats: bool = False,
     hint: Any = None,
     identity: bool = True,
 ) -> Any:
     """A field of a dataclass that users set.
 
     Args:
-        help, choices, least, most: as in `Key`.
+        help, choices, least, most, above, path, repeats: as in `Key`.
         hint: the type of its value in files, if Python takes further types.
         identity: whether it is a part of the identity of jobs; not if it becomes a part of another field before
             anything is computed, or only decides which jobs there are.
     """
-    about = {"key": help, "choices": tuple(choices), "limits": (least, most), "hint": hint, "identity": identity}
-    return field(default=default, metadata=about)
+    about = {"choices": tuple(choices), "least": least, "most": most, "above": above, "path": path, "repeats": repeats}
+    return field(default=default, metadata={"key": help, "about": about, "hint": hint, "identity": identity})
 
 
 def is_identity(each: "Field[Any]") -> bool:
@@ -112,11 +125,10 @@ def _keys_of(cls: type) -> dict[str, Key]:
 
 def _key(each: "Field[Any]", cls: type) -> Key:
     default = each.default if each.default is not MISSING else None
-    about = each.metadata
-    hint = each.type if about["hint"] is None else about["hint"]
+    hint = each.type if each.metadata["hint"] is None else each.metadata["hint"]
     if isinstance(hint, str):
         hint = eval(hint, vars(import_module(cls.__module__)))  # noqa: S307 (an annotation of our own, in quotes)
-    return Key(file_name(each.name), each.name, hint, default, about["key"], about["choices"], *about["limits"])
+    return Key(file_name(each.name), each.name, hint, default, each.metadata["key"], **each.metadata["about"])
 
 
 def file_name(name: str) -> str:
@@ -142,15 +154,26 @@ def find_key(keys: Mapping[str, Key], name: str, where: str, others: Iterable[st
     """The key of that name, as in files or in Python; an unknown name is a user's error with the nearest ones.
 
     Args:
-        others: further names that are allowed there, to suggest.
+        others: places of further keys to suggest, such as `knn.k`.
     """
     for each in (name, file_name(name)):
         if each in keys:
             return keys[each]
-    known = [*keys, *others]
-    raise UserError(
-        f"{where}: no key '{name}'{did_you_mean(file_name(name), known) or '; there are ' + ', '.join(known)}"
-    )
+    places = [*keys, *others]
+    close = _nearest(file_name(name), places)
+    every = f"there are {', '.join(places)}" if len(places) <= FEW else "unseen ls keys lists them"
+    hint = f"did you mean {' or '.join(close)}?" if close else every
+    raise UserError(f"{where}: no key '{name}'; {hint}")
+
+
+def _nearest(name: str, places: Iterable[str]) -> list[str]:
+    """The nearest of some places such as `knn.k`, by the whole place, its table or its key."""
+    by_part: dict[str, list[str]] = {}
+    for place in places:
+        for part in dict.fromkeys([place, *place.split(".")]):
+            by_part.setdefault(part, []).append(place)
+    close = get_close_matches(name, by_part, n=MOST_CLOSE)
+    return [*dict.fromkeys(place for part in close for place in by_part[part])][:MOST_CLOSE]
 
 
 def read_value(wanted: Key, value: Any, where: str) -> Any:
@@ -187,17 +210,32 @@ def _as_float(value: Any, kinds: tuple[Any, ...]) -> Any:
 
 
 def _checked(wanted: Key, value: Any, where: str) -> Any:
-    for each in value if isinstance(value, tuple) else (value,):
+    values = value if isinstance(value, tuple) else (value,)
+    for each in values:
         if wanted.choices and isinstance(each, str) and each not in wanted.choices:
             raise _wrong(wanted, each, where)
-        number = isinstance(each, int | float) and not isinstance(each, bool)
-        if wanted.least is not None and number and not each >= wanted.least:
-            raise UserError(f"{where}: {wanted.name} must be at least {wanted.least:g}, not {each}")
-        if wanted.most is not None and number and not each <= wanted.most:
-            raise UserError(f"{where}: {wanted.name} must be at most {wanted.most:g}, not {each}")
-    if isinstance(value, tuple) and not value and wanted.default != ():
-        raise UserError(f"{where}: {wanted.name} is empty; give at least one")
+        if isinstance(each, int | float) and not isinstance(each, bool):
+            _check_number(wanted, each, where)
+    if isinstance(value, tuple):
+        if not value and wanted.default != ():
+            raise UserError(f"{where}: {wanted.name} is empty; give at least one")
+        if "" in value:
+            raise UserError(f"{where}: {wanted.name} has an empty word; leave it out")
+        twice = next((each for each in value if value.count(each) > 1), None)
+        if twice is not None and not wanted.repeats:
+            raise UserError(f"{where}: {wanted.name} has {shown(twice)} twice; give it once")
     return value
+
+
+def _check_number(wanted: Key, value: float, where: str) -> None:
+    if isinstance(value, float) and not isfinite(value):
+        raise UserError(f"{where}: {wanted.name} must be a finite number, not {value}")
+    if wanted.least is not None and value < wanted.least:
+        raise UserError(f"{where}: {wanted.name} must be at least {wanted.least:g}, not {value}")
+    if wanted.above is not None and value <= wanted.above:
+        raise UserError(f"{where}: {wanted.name} must be greater than {wanted.above:g}, not {value}")
+    if wanted.most is not None and value > wanted.most:
+        raise UserError(f"{where}: {wanted.name} must be at most {wanted.most:g}, not {value}")
 
 
 def _wrong(wanted: Key, value: Any, where: str) -> UserError:
@@ -220,22 +258,31 @@ def read_text(wanted: Key, text: str, where: str) -> Any:
     """
     if not text.strip() and NoneType in _members(wanted.hint):
         return None
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-        if text.count("\n"):
-            raise tomllib.TOMLDecodeError
-    except tomllib.TOMLDecodeError:
-        value = None
+    value = toml_or_word(text, where)
     if value is not None and not isinstance(value, dict):
         try:
             return read_value(wanted, value, where)
         except UserError:
-            if not isinstance(value, str) and str not in wanted.kinds and not wanted.words:
+            if isinstance(value, list) or not (isinstance(value, str) or str in wanted.kinds or wanted.words):
                 raise
     if not wanted.listed:
         return read_value(wanted, _word(wanted, text), where)
     words = [_word(wanted, each) for each in split_words(text, where)]
     return read_value(wanted, words if len(words) > 1 else words[0], where)
+
+
+def toml_or_word(text: str, where: str) -> Any:
+    """The value of a text in TOML; None for bare words."""
+    try:
+        record = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError as error:
+        if text.lstrip().startswith(("[", "{")):
+            reason = str(error).partition(" (at")[0]
+            raise UserError(f"{where}: '{text}' is not closed, or not TOML ({reason})") from None
+        if text.lstrip().startswith('"') and text.count('"') % 2:
+            raise UserError(f"{where} has a double quote that is not closed: '{text}'") from None
+        return None
+    return record["value"] if len(record) == 1 else None
 
 
 def key_and_text(word: str, example: str = "seed=1") -> tuple[str, str]:
@@ -324,9 +371,14 @@ def schema_of(each: Key) -> dict[str, Any]:
             found["enum"] = list(each.choices)
         if kind in {int, float} and each.least is not None:
             found["minimum"] = each.least
+        if kind in {int, float} and each.above is not None:
+            found["exclusiveMinimum"] = each.above
         if kind in {int, float} and each.most is not None:
             found["maximum"] = each.most
+        if kind is str and each.listed and not each.words:
+            found["minLength"] = 1
         options.append(found)
     one = options[0] if len(options) == 1 else {"anyOf": options}
-    value = {"anyOf": [one, {"type": "array", "items": one}]} if each.listed else one
+    several = {"type": "array", "items": one, **({} if each.repeats else {"uniqueItems": True})}
+    value = {"anyOf": [one, several]} if each.listed else one
     return {"description": each.help, **value}

@@ -194,6 +194,7 @@ class RunData:
         concept_accuracy: accuracy on each concept with all samples; empty if the results do not have it.
         concept_hits: accuracy on each concept for every result of the logistic probe that has it.
         flaws: damaged images that were skipped, and rows of features that are all zeros.
+        studies: file of a study in the folder → the keys of its jobs.
         parts: the merged runs by name, if there are several.
         folders: the folders whose results the scores are from; those of all parts of a merged run.
     """
@@ -218,6 +219,7 @@ class RunData:
     concept_accuracy: Sequence[ConceptAccuracy] = ()
     concept_hits: Sequence[ConceptHits] = ()
     flaws: Sequence[Flaw] = ()
+    studies: Mapping[str, Sequence[str]] = field(default_factory=dict)
     parts: "Sequence[tuple[str, RunData]]" = ()
     folders: Sequence[Path] = field(default=(), compare=False, repr=False)
 

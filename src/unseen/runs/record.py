@@ -24,6 +24,7 @@ docs/run-folder.md explains it for readers of the file:
 | told | notices: code, arguments, domain, runs (`unseen.runs.notices`) |
 | flaws | damaged images that were skipped, labels that were not used, rows of zeros (`unseen.runs.flaws`) |
 | steps | how the levels were built |
+| studies | file of a study in the folder → the keys of its jobs; runs of before have none |
 | published | name of the levels if they are published ones |
 | remarks | label → text, additional lines for the page |
 | written | times of the first and the last change; versions, device and command of the last change |
@@ -35,7 +36,7 @@ A part that is added to a run (`extend_run`) is refused if it differs in a field
 import json
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import inf
@@ -94,21 +95,8 @@ def _stamp(before: Written | None) -> Written:
     return Written(before.first if before else now, now, versions(), device_name(), command)
 
 
-@dataclass(frozen=True)
-class Replaced:
-    """What a part of a run has replaced.
-
-    Attributes:
-        sentence: about it, for the user; empty if nothing was replaced.
-        whole: whether it was the whole run.
-    """
-
-    sentence: str = ""
-    whole: bool = False
-
-
-def extend_run(folder: Path, data: RunData, jobs: Sequence[Job], *, replacing: bool = False) -> Replaced:
-    """Add a part to the run in a folder.
+def extend_run(folder: Path, data: RunData, jobs: Sequence[Job], *, replacing: bool = False) -> str:
+    """Add a part to the run in a folder; returns a sentence about what it replaced, if anything.
 
     Everything that both parts know about their protocols, levels, backbones, images and features must agree, and a
     folder has one job for each backbone, data set, probe, form, shots and seed. Otherwise the part is refused and the
@@ -119,25 +107,24 @@ def extend_run(folder: Path, data: RunData, jobs: Sequence[Job], *, replacing: b
             backbone or a data set that has changed, or else of the whole run.
     """
     with folder_lock(folder):
-        keys, replaced = [job.key for job in jobs], Replaced()
+        keys, replaced = [job.key for job in jobs], ""
         if (folder / RUN).is_file():
             old, old_keys = read_record(folder)
             changed = differences(old.setup, data.setup)
             if changed and not replacing:
                 raise UserError(_differ(folder, changed[0]))
             if any(not each.kind for each in changed):
-                write_run(folder, data, keys)
-                other = f"a run that differs in the {changed[0].field}"
-                return Replaced(f"{folder}: replaces {other}; to keep both, use another folder", whole=True)
+                write_run(folder, replace(data, studies=old.studies), keys)
+                return f"{folder}: replaces a run that differs in the {changed[0].field}"
             gone = _conflicting(folder, old_keys, jobs, changed)
             if gone and not replacing:
                 raise UserError(_other_job(folder, gone[0], jobs))
             if gone or changed:
                 what = changed[0].field if changed else f"way in which {gone[0].job['probe']} is computed"
-                replaced = Replaced(f"{folder}: replaces {counted(len(gone), 'result')}, as the {what} differs")
+                replaced = f"{folder}: replaces {counted(len(gone), 'result')}, as the {what} differs"
                 old = _without(old, changed)
             lost = {each.key for each in gone}
-            if replaced.sentence:  # jobs without a result may be of what is replaced, and nothing says so
+            if replaced:  # jobs without a result may be of what is replaced, and nothing says so
                 lost |= {*old_keys} - {each.key for each in read_all(folder / RESULTS, old_keys)}
             data = _together(old, data)
             keys = [*dict.fromkeys([*(key for key in old_keys if key not in lost), *keys])]
@@ -222,6 +209,7 @@ def _together(old: RunData, new: RunData) -> RunData:
         images=list({(each.domain, each.split): each for each in (*old.images, *new.images)}.values()),
         seeds=sorted({*old.seeds, *new.seeds}),
         remarks={**old.remarks, **new.remarks},
+        studies={**old.studies, **new.studies},
         written=old.written,
         published=_published(old, new),
         scored=list({(each.backbone, each.domain): each for each in (*old.scored, *new.scored)}.values()),
@@ -327,6 +315,7 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     record = read_json(path, ADVICE)
     _check_format(record.pop("format", None), path)
     keys = typed(record.pop("keys", None), list[str], f"{path}, keys")
+    record.setdefault("studies", {})
     data = RunData(scores=(), **typed_fields(record, RunData, str(path), without=MEASURED))
     _check(data, path)
     return data, keys

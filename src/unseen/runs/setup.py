@@ -235,6 +235,8 @@ def _known(setup: Setup) -> Iterator[Known]:
     if setup.splits:
         decide = ("seed", "test", "max_train", "hash" if setup.splits.hash else "file")
         yield from _of("", "", _fields(setup.splits, "{} of the splits", decide))
+    for domain, limit in setup.limits.items():  # before the numbers of images that follow from it
+        yield ("domain", domain), (f"key limit on {domain}", "none" if limit is None else limit)
     for images in setup.images:
         of = "the levels" if images.pool else f"{images.domain}, {images.split}"
         named = _fields(images, f"{{}} of the images of {of}", ("images", "release", "hash", "fingerprint"))
@@ -250,8 +252,6 @@ def _known(setup: Setup) -> Iterator[Known]:
         for split, key in features.keys.items():
             what = f"{split} features of {features.domain} by {features.backbone}"
             yield ("backbone", features.backbone), (what, key[:SHORT])
-    for domain, limit in setup.limits.items():
-        yield ("domain", domain), (f"limit on the images of {domain}", "none" if limit is None else limit)
 
 
 def _of(kind: str, name: str, known: Iterable[tuple[str, Value]]) -> Iterator[Known]:
@@ -259,10 +259,14 @@ def _of(kind: str, name: str, known: Iterable[tuple[str, Value]]) -> Iterator[Kn
 
 
 def _protocol(protocol: ProtocolUsed) -> Iterator[tuple[str, Value]]:
-    yield f"protocol of the {protocol.probe} probe", protocol.name
+    from unseen.probes.by_name import all_probes
+
+    probe = all_probes().get(protocol.probe)
+    names = {each.field: f"key {protocol.probe}.{each.name}" for each in keys_of(probe).values()} if probe else {}
+    yield names.get("protocol", f"protocol of the {protocol.probe} probe"), protocol.name
     for name, value in protocol.settings.items():
         if not (name == "file" and "code" in protocol.settings):
-            yield f"{name} of the {protocol.probe} protocol", _comparable(value)
+            yield names.get(name, f"{name} of the {protocol.probe} protocol"), _comparable(value)
 
 
 def _weights(setup: Setup) -> Iterator[Known]:

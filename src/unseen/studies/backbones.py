@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from unseen.errors import UserError, did_you_mean, option
 from unseen.extension.own_code import told_before
 from unseen.studies.keys import BackboneKeys
+from unseen.studies.paths import TABLE
 from unseen.studies.study import Study
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool
     from unseen.studies.shifts.plans import ModelPlan
-
-TABLE = ".csv"
-"""Ending of a table of models among the backbones of a study."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +39,7 @@ class StudyBackbones:
         tell: called with sentences for the user.
         allow_code: whether tables of models may name Python files and torch.hub folders, which are executed.
         named: whether the study only names the backbones whose features are used; there may be none.
+        forms: those that were loaded, by the name of their entry: one for each layer and pooling.
     """
 
     study: Study
@@ -49,6 +48,7 @@ class StudyBackbones:
     tell: Callable[[str], None] = logging.getLogger("unseen").warning
     allow_code: bool = False
     named: bool = False
+    forms: "dict[str, list[Backbone]]" = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -162,15 +162,25 @@ class StudyBackbones:
     def _forms(self, entry: Entry, device: str) -> "list[Backbone]":
         layers: Sequence[str | None] = entry.keys.layers or [None]
         pools: Sequence[str | None] = entry.keys.pool or [None]
+        found = self.forms[entry.label] = []
         if entry.given is not None:
-            return [replace(entry.given, name=entry.label)]
-        found = []
+            found.append(replace(entry.given, name=entry.label))
+            return found
         for layer in layers:
             for pool in pools:
                 parts = [*([layer] if len(layers) > 1 and layer else []), *([pool] if len(pools) > 1 and pool else [])]
                 label = "/".join([entry.label, *parts])
                 found.append(replace(self._load(entry, [layer] if layer else [], device, pool=pool), name=label))
         return found
+
+    def with_usual_layers(self, entry: Entry) -> BackboneKeys:
+        """How a backbone is loaded, with its layer and its pooling where they are unset, if its forms were loaded."""
+        from unseen.backbones.load import Extractor
+
+        forms = [each for each in self.forms.get(entry.label, ()) if isinstance(each.module, Extractor)]
+        layers, pools = (tuple({getattr(each.spec, name): None for each in forms}) for name in ("layer", "pool"))
+        keys = entry.keys
+        return replace(keys, layers=keys.layers or layers, pool=keys.pool or (pools if len(pools) == 1 else ()))
 
     def _load(
         self, entry: Entry, layers: Sequence[str], device: str, *, pool: str | None = None, patches: bool | int = False

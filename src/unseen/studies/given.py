@@ -2,14 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.data.core.open_dataset import OpenDataset
+from unseen.errors import UserError
 from unseen.studies.places import Places
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
+
+
+Place = str | PathLike[str]
+Data = Place | OpenDataset | Mapping[str, Place] | Sequence[OpenDataset] | None
+"""The images that are given in Python: a folder, places by name, or data sets that are open."""
 
 
 @dataclass(frozen=True)
@@ -43,3 +50,20 @@ class Given:
     backbones: "Sequence[Backbone]" = ()
     datasets: Sequence[OpenDataset] = ()
     allow_code: bool = False
+
+    @classmethod
+    def in_python(
+        cls, data: Data, features: Place | None, backbones: "Sequence[Backbone]" = (), *, allow_code: bool = False
+    ) -> "Given":
+        """What a call in Python gives."""
+        if features is not None and data is not None:
+            raise UserError("give images (data=) or features (features=), not both")
+        folder = None if features is None else Path(features)
+        if data is None or isinstance(data, str | PathLike | Mapping):
+            return cls(Places.of(data), folder, backbones, allow_code=allow_code)
+        every = [data] if isinstance(data, OpenDataset) else list(data)
+        wrong = next((each for each in every if not isinstance(each, OpenDataset)), None)
+        if wrong is not None:
+            what = "is not a data set opened with unseen.open_dataset, a folder or a mapping"
+            raise UserError(f"data: {wrong!r:.60} {what}")
+        return cls(Places(), folder, backbones, every, allow_code=allow_code)

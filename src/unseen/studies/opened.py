@@ -134,7 +134,8 @@ def open_data(
     """
     if features is not None and not features.is_dir():
         raise UserError(f"{features}: no such folder; it should contain one folder of features per data set")
-    words = [] if study.datasets == (ALL,) and given else list(study.datasets)
+    made = {ALL} if study.datasets == (ALL,) else {each.name for each in given} - DATASETS.keys()
+    words = [word for word in study.datasets if not given or word not in made]
     levels = _levels(study, places, features, watch)
     every = words == [ALL]
     known = {name.lower(): name for name in levels.names} if levels else {}

@@ -1,7 +1,7 @@
 """The probes of a study with their settings, shots and seeds, and the user's own code among them."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -13,13 +13,14 @@ from unseen.probes.job import Job
 from unseen.probes.own import OwnProbe, own_probe
 from unseen.probes.probe import Probe
 from unseen.probes.vectors import Vectors
-from unseen.reading.keys import find_key, keys_of, read_value
+from unseen.reading.keys import file_name, find_key, keys_of, read_value
 from unseen.runs.notices import Notice, notice
 from unseen.runs.setup import ProtocolUsed
 from unseen.runs.shots import shot_notices
+from unseen.studies.keys import ShotWords
 from unseen.studies.opened import Wanted
 from unseen.studies.own_code import OwnCode, refuse_same
-from unseen.studies.study import Study, probe_class, probe_keys, probe_table, refuse_nothing
+from unseen.studies.study import Study, probe_of, probe_table, refuse_nothing
 
 GENERAL = ("shots", "seeds")
 
@@ -119,10 +120,60 @@ def _study_probe(study: Study, word: str, tell: Callable[[str], None]) -> StudyP
         told_before(word, tell)
         own = own_probe(word, _own_values(word, values))
         return StudyProbe(own.probe, shots, seeds, own)
-    kind, known = probe_class(word), probe_keys(probe_class(word))
-    probe = kind(**{known[name].field: value for name, value in values.items()})
+    probe = probe_of(word, values)
     once = probe.once and "seeds" not in study.probe_settings(word)
     return StudyProbe(probe, shots, seeds[:1] if once else seeds)
+
+
+def with_usual_settings(study: Study, *, gpu: bool | None = None) -> Study:
+    """The study with the values that unset keys of its probes stand for; own probes stay as they are.
+
+    Args:
+        gpu: as for `Probe.usual`.
+    """
+    settings = {**study.settings}
+    for word in study.probes:
+        if not is_own_file(word):
+            given = study.probe_settings(word)
+            usual = {file_name(name): value for name, value in probe_of(word, given).usual(gpu=gpu).items()}
+            settings[word] = {**usual, **given}
+    return replace(study, settings=settings)
+
+
+def with_usual_shots(study: Study, probes: StudyProbes) -> Study:
+    """The study with the numbers of samples that its probes take if none are given.
+
+    All samples, as most probes take, are written for the study, so that an option still changes them for all probes.
+    """
+    usual = {
+        probe_table(word): each.numbers
+        for word, each in zip(study.probes, probes.every, strict=True)
+        if each.probe.input == "vectors" and each.shots is None
+    }
+    others = {
+        name: {**study.settings.get(name, {}), "shots": shot_words(numbers)}
+        for name, numbers in usual.items()
+        if numbers != Probe.default_shots
+    }
+    common = shot_words(Probe.default_shots) if len(others) < len(usual) else study.shots
+    return replace(study, shots=common, settings={**study.settings, **others})
+
+
+def shot_words(numbers: tuple[int | None, ...]) -> ShotWords:
+    """Numbers of samples as a study names them."""
+    return tuple("all" if number is None else number for number in numbers)
+
+
+def same_shots(first: Study, second: Study) -> bool:
+    """Whether the probes of both studies take the same numbers of samples; own ones are not compared."""
+
+    def silent(_: str) -> None:
+        """Only own code is announced."""
+
+    words = [each for each in first.probes if each in second.probes and not is_own_file(each)]
+    return all(
+        _study_probe(first, word, silent).numbers == _study_probe(second, word, silent).numbers for word in words
+    )
 
 
 def _own_values(word: str, values: dict[str, Any]) -> tuple[tuple[str, Any], ...]:

@@ -7,7 +7,7 @@ is here.
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from unseen.studies.inputs.stage import Prepared, Stage
 from unseen.studies.plan import Plan
 from unseen.studies.stages import OpenedStudy, open_study
 from unseen.studies.study import Study
-from unseen.studies.study_file import KeptStudy, forget_studies, kept_study, refuse_changed_files
+from unseen.studies.study_file import KeptStudy, kept_study, refuse_changed_files
 from unseen.studies.watch import Silent, Watch
 
 
@@ -185,16 +185,12 @@ class Runner:
 
     def _record(self, prepared: Prepared) -> None:
         with folder_lock(self.out):
-            remarks = {**prepared.run.remarks, "run it again": self._kept.command}
-            run = replace(prepared.run, remarks=remarks)
-            replaced = extend_run(self.out, run, prepared.jobs, replacing=self.replacing)
-            if replaced.sentence:
-                self.opened.watch.tell(replaced.sentence)
-            if replaced.whole:
-                forget_studies(self.out)
-            self._kept.write(self.out)
+            replaced = extend_run(self.out, prepared.run, prepared.jobs, replacing=self.replacing)
+            if replaced:
+                self.opened.watch.tell(replaced)
+            self._kept.write(self.out, [job.key for job in prepared.jobs])
             prepared.write_beside(self.out)
 
     @cached_property
     def _kept(self) -> KeptStudy:
-        return kept_study(self.opened)
+        return kept_study(self.opened, self.out)

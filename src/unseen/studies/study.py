@@ -3,20 +3,22 @@
 Nothing about the machine is in it, and no place of images: these are given when it is run (`unseen.studies.run`).
 """
 
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, look_up
 from unseen.extension.own_code import is_own_file, own_place
-from unseen.reading.keys import Key, file_name, find_key, keys_of, read_value
+from unseen.reading.keys import Key, file_name, find_key, keys_of, read_text, read_value, toml_or_word
 from unseen.studies.keys import BackboneKeys, ProbeKeys, StudyKeys
 
 if TYPE_CHECKING:
+    from unseen.backbones.backbone import Backbone
     from unseen.probes.probe import Probe
+    from unseen.studies.given import Data, Place
+    from unseen.studies.plan import Plan
 
 Table = Mapping[str, Any]
 NOTHING: Table = MappingProxyType({})
@@ -57,6 +59,33 @@ class Study(StudyKeys):
                 what they name: `knn={"k": 5}`, `backbone={"pool": "cls"}`.
         """
         return changed(self, keys, "this study")
+
+    def plan(
+        self,
+        backbone: "Backbone | str | Sequence[Backbone | str]" = (),
+        *,
+        data: "Data" = None,
+        features: "Place | None" = None,
+        out: "Place | None" = None,
+    ) -> "Plan":
+        """The work of a run of the study, with estimates of time, memory and disk space; nothing is run.
+
+        Args:
+            backbone, data, features: as for `unseen.run`.
+            out: folder of a run; results that it has are not planned again.
+        """
+        from tempfile import TemporaryDirectory
+
+        from unseen.backbones.backbone import Backbone
+        from unseen.studies.backbones import named_in_python
+        from unseen.studies.given import Given
+        from unseen.studies.run import plan_study
+
+        several = [backbone] if isinstance(backbone, str | Backbone) else list(backbone)
+        study, loaded = named_in_python(self, several)
+        with TemporaryDirectory() as nowhere:
+            given = Given.in_python(data, features, loaded, allow_code=study.allow_code)
+            return plan_study(study, given, Path(nowhere if out is None else out))
 
     def to_toml(self, *, comments: bool = False) -> str:
         """The study as TOML, with every setting.
@@ -118,8 +147,9 @@ def changed(study: Study, keys: Mapping[str, Any], where: str) -> Study:
         if isinstance(value, Mapping):
             tables[file_name(name)] = value
             continue
-        found = find_key(known, name, where, (BACKBONE, DATA, *_probe_tables(study)))
+        found = find_key(known, name, where, _places(study))
         values[found.field] = read_value(found, value, where)
+    _refuse_unknown(values, where)
     study = replace(study, **values)
     if "probes" in values:
         used = {*_probe_tables(study)}
@@ -129,33 +159,47 @@ def changed(study: Study, keys: Mapping[str, Any], where: str) -> Study:
     return study
 
 
+def _refuse_unknown(values: Mapping[str, Any], where: str) -> None:
+    """Refuse names of studies and probes that do not exist."""
+    from unseen.probes.by_name import all_probes
+    from unseen.studies.toml import shipped_studies
+
+    if values.get("based_on"):
+        look_up(dict.fromkeys(shipped_studies()), values["based_on"], "study", f" in {where}")
+    for word in values.get("probes", ()):
+        if not is_own_file(word):
+            look_up(all_probes(), word, "probe", f" in {where}")
+
+
 def with_value(study: Study, path: str, text: str) -> Study:
     """The study with one value from the command line: `knn.k` and `5,20`."""
-    from unseen.reading.keys import read_text
-
-    *parents, last = path.split(".")
+    table, dot, rest = path.partition(".")
     where = f"--set {path}"
-    if not parents:
-        found = find_key(keys_of(StudyKeys), last, where, (BACKBONE, DATA, *_probe_tables(study)))
+    if not dot:
+        found = find_key(keys_of(StudyKeys), path, where, _places(study))
         return changed(study, {found.field: read_text(found, text, where)}, where)
-    table, *inner = parents
-    if table == BACKBONE and len(inner) <= 1:
+    if table == BACKBONE:
+        name, _, last = rest.rpartition(".")
         found = find_key(keys_of(BackboneKeys), last, where)
         values: dict[str, Any] = {found.field: read_text(found, text, where)}
-        return changed(study, {BACKBONE: {inner[0]: values} if inner else values}, where)
-    if table == DATA and inner:
-        value = _any_value(text)
-        for name in reversed([*inner, last]):
-            value = {name: value}
-        return changed(study, {DATA: value}, where)
-    if inner:
-        raise UserError(f"{where}: {table} has no tables in it; a key of a probe is {table}.KEY")
-    word = next((each for each in study.probes if probe_table(each) == table), None)
-    if word is None:
-        raise UserError(_unused(table, study, where))
-    known = _probe_key(word, last, where)
-    value = read_text(known, text, where) if known else _any_value(text)
-    return changed(study, {table: {last: value}}, where)
+        own = [each for each in study.backbones if found.field in study.named_backbones.get(each, NOTHING)]
+        if not name and own and len(own) == len(study.backbones):
+            raise UserError(f"{where}: every backbone has its own {last}; change {BACKBONE}.{own[0]}.{last}")
+        return changed(study, {BACKBONE: {name: values} if name else values}, where)
+    if table == DATA:
+        if "." not in rest:
+            raise UserError(f"{where}: the tables of data sets have names; set {DATA}.NAME.{rest}")
+        return changed(study, {DATA: _nested(rest.split("."), _any_value(text, where))}, where)
+    if table == FILES:
+        raise UserError(f"{where}: a run writes the hashes of its files; change them in the file of the study")
+    word = _probe_with(study, table, where)
+    known = _probe_key(word, rest, where)
+    value = read_text(known, text, where) if known else _any_value(text, where)
+    return changed(study, {table: {rest: value}}, where)
+
+
+def _nested(names: Sequence[str], value: Any) -> Any:
+    return {names[0]: _nested(names[1:], value)} if names else value
 
 
 def _with_table(study: Study, name: str, table: Table, where: str) -> Study:
@@ -174,14 +218,23 @@ def _with_table(study: Study, name: str, table: Table, where: str) -> Study:
         if wrong is not None:
             raise UserError(f"{where}: [files] has the hash of each file as a text, but {wrong} has none")
         return replace(study, files={**study.files, **table})
-    word = next((each for each in study.probes if probe_table(each) == name), None)
-    if word is None:
-        raise UserError(_unused(name, study, where))
+    word = _probe_with(study, name, where)
     values, place = {**study.settings.get(name, NOTHING)}, f"{where}, [{name}]"
     for each, value in table.items():
         known = _probe_key(word, each, place)
         values[file_name(each)] = read_value(known, value, place) if known else value
-    return replace(study, settings={**study.settings, name: {k: v for k, v in values.items() if v is not None}})
+    values = {each: value for each, value in values.items() if value is not None}
+    if not is_own_file(word):
+        _refuse_impossible(word, values, place)
+    return replace(study, settings={**study.settings, name: values})
+
+
+def _refuse_impossible(word: str, values: Table, place: str) -> None:
+    """Refuse values that a probe does not take together."""
+    try:
+        probe_of(word, values)
+    except UserError as error:
+        raise UserError(f"{place}: {error}") from None
 
 
 def _with_backbones(before: Table, table: Table, where: str, called: str = BACKBONE) -> Table:
@@ -197,12 +250,10 @@ def _with_backbones(before: Table, table: Table, where: str, called: str = BACKB
     return {name: value for name, value in merged.items() if value is not None}
 
 
-def _any_value(text: str) -> Any:
+def _any_value(text: str, where: str) -> Any:
     """A value from the command line whose type is not known yet: TOML, or else a bare word."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+    value = toml_or_word(text, where)
+    return text if value is None else value
 
 
 def _deep(before: Table, table: Table) -> dict[str, Any]:
@@ -213,14 +264,27 @@ def _deep(before: Table, table: Table) -> dict[str, Any]:
     return merged
 
 
-def _unused(name: str, study: Study, where: str) -> str:
-    """The sentence about a table that no probe of the study has."""
+def _probe_with(study: Study, table: str, where: str) -> str:
+    """The probe of a study with a table of that name."""
     from unseen.probes.by_name import all_probes
 
-    if name in all_probes():
-        return f"{where}: {name} is not among the probes of the study ({', '.join(study.probes)}); add it to them"
-    hint = did_you_mean(name, [BACKBONE, DATA, *_probe_tables(study)])
-    return f"{where}: no table '{name}'{hint or '; tables are [backbone], [data.NAME] and those of its probes'}"
+    word = next((each for each in study.probes if probe_table(each) == table), None)
+    if word is not None:
+        return word
+    if table in all_probes():
+        probes = ", ".join(study.probes)
+        raise UserError(f"{where}: {table} is not among the probes of the study ({probes}); add it to them")
+    hint = did_you_mean(table, [BACKBONE, DATA, *_probe_tables(study)])
+    others = "; tables are [backbone], [data.NAME] and those of its probes"
+    raise UserError(f"{where}: no table '{table}'{hint or others}")
+
+
+def _places(study: Study) -> Iterator[str]:
+    """The places of the keys in tables, such as `knn.k`, to suggest."""
+    yield from (f"{BACKBONE}.{name}" for name in keys_of(BackboneKeys))
+    for word in study.probes:
+        if not is_own_file(word):
+            yield from (f"{word}.{name}" for name in probe_keys(probe_class(word)))
 
 
 def _probe_tables(study: Study) -> Iterator[str]:
@@ -234,9 +298,15 @@ def _probe_key(word: str, name: str, where: str) -> Key | None:
     return find_key(probe_keys(probe_class(word)), name, where)
 
 
+def probe_of(word: str, values: Table) -> "Probe":
+    """A probe with some settings, which are checked together; `shots` and `seeds` are those of its jobs."""
+    kind, general = probe_class(word), keys_of(ProbeKeys)
+    known = probe_keys(kind)
+    return kind(**{known[name].field: value for name, value in values.items() if name not in general})
+
+
 def probe_class(name: str) -> "type[Probe]":
     """The probe of that name; an unknown one is a user's error."""
-    from unseen.errors import look_up
     from unseen.probes.by_name import all_probes
 
     return look_up(all_probes(), name, "probe")
@@ -250,12 +320,9 @@ def probe_keys(probe: "type[Probe]") -> dict[str, Key]:
 
 
 def refuse_nothing(study: Study) -> None:
-    """Refuse a study that says nothing about its probes, and unknown probes."""
+    """Refuse a study without probes, and two probes of one name."""
     if not study.probes:
         raise UserError(f"{study.name or 'the study'}: names no probes; name some (unseen ls probes)")
-    for word in study.probes:
-        if not is_own_file(word):
-            probe_class(word)
     tables = [*_probe_tables(study)]
     twice = next((name for name in tables if tables.count(name) > 1), None)
     if twice is not None:

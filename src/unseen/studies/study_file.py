@@ -9,22 +9,26 @@ The paths in it are relative to it for these copies, relative to the folder of a
 import hashlib
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from unseen.data.registry import DATASETS
+from unseen.device import on_gpu
 from unseen.errors import UserError
-from unseen.extension.own_code import allowing_code, is_own_file, own_file, own_place, runs_code
+from unseen.extension.own_code import allowing_code, is_own_file, own_file, runs_code
 from unseen.files import atomic_write
-from unseen.ontology.class_lists import CLASS_LISTS
+from unseen.runs.record import read_record, write_run
 from unseen.studies.backbones import Entry
 from unseen.studies.given import FeatureFiles
-from unseen.studies.keys import HEADS, OUTPUTS, BackboneKeys
-from unseen.studies.shifts.plans import TEMPLATES
+from unseen.studies.keys import ALL
+from unseen.studies.paths import is_there, with_paths
+from unseen.studies.probes import with_usual_settings, with_usual_shots
 from unseen.studies.stages import OpenedStudy
-from unseen.studies.study import Study
-from unseen.studies.toml import replace_raw
+from unseen.studies.study import DATA, Study
 from unseen.text.words import joined
 
 STUDY, FILES = "study.toml", "files"
@@ -32,8 +36,9 @@ LATER = re.compile(r"study-(\d+)\.toml")
 SMALL = 1 << 20
 """Largest size in bytes of a file that is copied."""
 BLOCK = 1 << 20
-KNOWN = {"head": HEADS, "outputs": OUTPUTS, "templates": tuple(TEMPLATES)}
-"""Keys of backbones whose values are names or files, and the names."""
+CODE = ("probes", "metrics")
+COPIED = ("levels", "word_vectors", "splits", "classes", "mapping", "head", "outputs", "templates")
+"""Keys whose files are copied: code, with the modules that it imports, and other files if they are small."""
 
 
 @dataclass(frozen=True)
@@ -55,36 +60,47 @@ class KeptStudy:
     of_images: bool = False
     feature_files: tuple[str, ...] = ()
 
-    @property
-    def text(self) -> str:
-        """The study as TOML, after lines for its reader."""
-        lines = ["# The study of this run, with every setting. Run it again in another folder:", f"# {self.command}"]
+    def text(self, name: str) -> str:
+        """The file of that name: the study as TOML, after lines for its reader."""
+        lines = ["# The study of this run, with every setting. Run it again in another folder:"]
+        lines.append(f"# {self.command(name)}")
         if self.feature_files:
             lines.append(f"# FOLDER contains {joined(self.feature_files)}")
         if self.unnamed:
             lines.append(f"# Made in Python, so it has to be given there again: {', '.join(self.unnamed)}")
         return "\n".join([*lines, self.study.to_toml()])
 
-    @property
-    def command(self) -> str:
+    def command(self, name: str) -> str:
         """The command that runs it again."""
         where = " --features FOLDER" if self.of_features else " --data FOLDER" if self.of_images else ""
-        return f"unseen run {STUDY}{where} --out ANOTHER{' --allow-code' if any(named_code(self.study)) else ''}"
+        return f"unseen run {name}{where} --out ANOTHER{' --allow-code' if any(named_code(self.study)) else ''}"
 
-    def write(self, out: Path) -> None:
-        """Write it into the folder of a run, unless the run has it already."""
-        for name, source in self.copies.items():
-            place = out / FILES / name
+    def write(self, out: Path, keys: Sequence[str]) -> None:
+        """Write it into the folder of a run, unless the run has it already, instead of those that were replaced.
+
+        Args:
+            keys: keys of its jobs that are in the run.
+        """
+        data, every = read_record(out)
+        left = {name: own for name, own in data.studies.items() if {*own} & {*every}}
+        for name in data.studies.keys() - left.keys():
+            (out / name).unlink(missing_ok=True)
+        kept = studies_in(out)
+        if not kept:
+            shutil.rmtree(out / FILES, ignore_errors=True)
+        following = f"study-{_number(kept[-1]) + 1}.toml" if kept and (out / STUDY).is_file() else STUDY
+        name = next((each.name for each in kept if each.read_text("utf-8") == self.text(each.name)), following)
+        left[name] = [*dict.fromkeys([*left.get(name, ()), *keys])]
+        remarks = {**data.remarks, "run it again": self.command(name)}
+        write_run(out, replace(data, studies=left, remarks=remarks), every)
+        for copy, source in self.copies.items():
+            place = out / FILES / copy
             if not place.is_file():
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with atomic_write(place) as file, source.open("rb") as original:
                     shutil.copyfileobj(original, file)
-        text, kept = self.text, studies_in(out)
-        if any(each.read_text("utf-8") == text for each in kept):
-            return
-        name = STUDY if not kept else f"study-{_number(kept[-1]) + 1}.toml"
         with atomic_write(out / name) as file:
-            file.write(text.encode())
+            file.write(self.text(name).encode())
 
 
 def studies_in(folder: Path) -> list[Path]:
@@ -120,27 +136,26 @@ def file_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def kept_study(opened: OpenedStudy) -> KeptStudy:
-    """A study as it was run: what it named by a rule is named, and what the machine decided is written."""
-    return _Keeper(opened).kept()
+def kept_study(opened: OpenedStudy, out: Path) -> KeptStudy:
+    """A study as it was run: what it named by a rule is named, and what the machine decided is written.
+
+    Args:
+        out: the folder of the run, which may have copies of other files already.
+    """
+    return _Keeper(opened, out).kept()
 
 
 @dataclass
 class _Keeper:
     opened: OpenedStudy
+    out: Path
     copies: dict[str, Path] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
 
     def kept(self) -> KeptStudy:
-        opened, study = self.opened, self.opened.study
-        values: dict[str, Any] = {
-            "probes": tuple(map(self._code, study.probes)),
-            "metrics": tuple(map(self._code, study.metrics)),
-            "classes": tuple(self._small(each) if each not in CLASS_LISTS else each for each in study.classes),
-        }
-        for name in ("levels", "word_vectors", "splits", "mapping"):
-            text = getattr(study, name)
-            values[name] = None if text is None else self._small(text)
+        opened, study, places = self.opened, self.opened.study, self.opened.given.places
+        values: dict[str, Any] = {"datasets": tuple(dict.fromkeys(self._datasets()))}
+        unnamed = [each.name for each in opened.given.datasets]
         if opened.given.features is None:
             settings = opened.settings
             values |= {
@@ -148,13 +163,15 @@ class _Keeper:
                 "fast": settings.fast,
                 "decode": "cpu" if settings.decode == "cpu" else "gpu",
             }
-        values["datasets"] = tuple(self._datasets())
-        values["backbones"], values["backbone"], unnamed = self._backbones()
-        made = (*unnamed, *(each.name for each in opened.given.datasets))
-        features, places = opened.given.features is not None, opened.given.places
-        images = places.root is not None or bool(places.named)
-        kept = replace_raw(study, **values, files=self.hashes)
-        return KeptStudy(kept, self.copies, made, features, images, self._feature_files())
+            entries = opened.backbones.entries
+            values |= {"backbones": tuple(each.label for each in entries), "backbone": self._backbones(entries)}
+            unnamed = [*(each.label for each in entries if each.given and each.given.load is None), *unnamed]
+        kept = with_usual_settings(with_usual_shots(replace(study, **values), opened.probes), gpu=on_gpu())
+        kept = with_paths(kept, self._path)
+        return KeptStudy(
+            replace(kept, files=self.hashes), self.copies, tuple(unnamed), opened.given.features is not None,
+            places.root is not None or bool(places.named), self._feature_files(),
+        )  # fmt: skip
 
     def _feature_files(self) -> tuple[str, ...]:
         """Where features in files are looked up when the study is run again."""
@@ -164,97 +181,82 @@ class _Keeper:
         return tuple(f"{features.dataset}/{split}{path.suffix}" for split, path in features.places.items())
 
     def _datasets(self) -> Iterator[str]:
-        opened = self.opened.opened
-        for each in opened.data:
-            known = each.word == each.name or not each.word or each.word in self.opened.study.data
-            yield each.name if known else self._place(each.word)
-        for folder in opened.folders:
-            yield self._place(str(folder))
+        """The words of the study in its order, with the names of all that exist for a word that stands for several."""
+        data = [each.name for each in self.opened.opened.data if not each.word]
+        for word in self.opened.study.datasets:
+            names = data if word == ALL else [name for name in data if fnmatchcase(name.lower(), word.lower())]
+            yield from names if names or word in DATASETS or word == ALL else [word]
+        yield from (each.name for each in self.opened.given.datasets)
 
-    def _backbones(self) -> tuple[tuple[str, ...], dict[str, Any], list[str]]:
-        study, unnamed = self.opened.study, list[str]()
-        common = {name: value for name, value in study.backbone.items() if not isinstance(value, Mapping)}
-        tables: dict[str, Any] = {name: self._key(name, value) for name, value in common.items()}
-        if self.opened.given.features is not None:
-            return study.backbones, tables | dict(study.named_backbones), []
-        for each in self.opened.backbones.entries:
-            if each.given is not None and each.given.load is None:
-                unnamed.append(each.label)
-            own = self._own_keys(each, study.backbone_keys(""))
+    def _backbones(self, entries: Sequence[Entry]) -> dict[str, Any]:
+        """The keys of all backbones, and tables for those whose keys differ or that have names of their own."""
+        study = self.opened.study
+        common = study.backbone_keys("")
+        tables = {name: value for name, value in study.backbone.items() if not isinstance(value, Mapping)}
+        for each in entries:
+            keys = self.opened.backbones.with_usual_layers(each)
+            own = {name: value for name, value in vars(keys).items() if value != getattr(common, name)}
+            own.pop("id", None)
             if own or each.id != each.label:
-                tables[each.label] = {"id": self._id(each.id), **own}
-        return tuple(each.label for each in self.opened.backbones.entries), tables, unnamed
+                tables[each.label] = {"id": each.id, **own}
+        return tables
 
-    def _own_keys(self, entry: Entry, common: BackboneKeys) -> dict[str, Any]:
-        """The keys of a backbone that differ from those of all."""
-        names = [each.name for each in fields(BackboneKeys) if each.name != "id"]
-        return {
-            name: self._key(name, getattr(entry.keys, name))
-            for name in names
-            if getattr(entry.keys, name) != getattr(common, name)
-        }
+    def _path(self, field: str, text: str) -> str:
+        """A path as it is kept: of a copy beside the study, or of what stays where it is."""
+        path = Path(text).expanduser()
+        names = {each.name for each in self.opened.opened.data if not each.word or self.opened.given.features}
+        if not is_there(path) or (field == "datasets" and text in names):
+            return text
+        if field in CODE:
+            return self._code(path)
+        if field in COPIED and path.is_file() and path.stat().st_size <= SMALL and not _names_files(path):
+            return self._copied((path.name, path))
+        return self._place(path, hashed=field != DATA)
 
-    def _key(self, name: str, value: Any) -> Any:
-        if name == "checkpoint" and value is not None:
-            return self._place(value)
-        return value if name not in KNOWN or value in KNOWN[name] else self._small(value)
-
-    def _id(self, id_: str) -> str:
-        if is_own_file(id_):
-            place, attribute = own_place(id_)
-            return f"{self._place(place)}{attribute and f':{attribute}'}"
-        start, at, place = id_.partition("@")
-        return f"{start}@{self._place(place)}" if at else id_
-
-    def _code(self, word: str) -> str:
+    def _code(self, path: Path) -> str:
         """A file with code, copied with the modules that it imports from its folder."""
-        if not is_own_file(word):
-            return word
-        place, attribute = own_place(word)
-        file = own_file(Path(place))
-        name = self._copied(Path(place))
-        for module in file.modules:
-            self._copied(Path(place).parent / module, module)
-        return f"{name}{attribute and f':{attribute}'}"
+        return self._copied((path.name, path), *((name, path.parent / name) for name in own_file(path).modules))
 
-    def _small(self, text: str) -> str:
-        """A word as it is, or the path of a file, which is copied if it is small and names no other files."""
-        path = Path(text)
-        if not path.is_file():
-            return text
-        if path.stat().st_size > SMALL or path.suffix.lower() == ".toml":
-            return self._place(text)
-        return self._copied(path)
+    def _copied(self, *files: tuple[str, Path]) -> str:
+        """The path of the first of some files that are copied together, to a folder of their own if names are taken."""
+        digests = {name: file_digest(path) for name, path in files}
+        first = next(iter(digests))
+        taken = any(self._digest(name) not in {None, digest} for name, digest in digests.items())
+        folder = f"{digests[first][:12]}/" if taken else ""
+        for name, path in files:
+            self.copies[f"{folder}{name}"] = path
+            self.hashes[f"{FILES}/{folder}{name}"] = digests[name]
+        return f"{FILES}/{folder}{first}"
 
-    def _copied(self, path: Path, name: str = "") -> str:
-        digest = file_digest(path)
-        name = name or path.name
-        other = self.copies.get(name)
-        if other is not None and other.resolve() != path.resolve():
-            name = f"{digest[:12]}/{name}"
-        self.copies[name] = path
-        kept = f"{FILES}/{name}"
-        self.hashes[kept] = digest
-        return kept
+    def _digest(self, name: str) -> str | None:
+        """The digest of a copy that exists already."""
+        place = self.out / FILES / name
+        return self.hashes.get(f"{FILES}/{name}") or (file_digest(place) if place.is_file() else None)
 
-    def _place(self, text: str) -> str:
+    def _place(self, path: Path, *, hashed: bool) -> str:
         """The path of a file or a folder that stays where it is; a file is known by its hash."""
-        path, root = Path(text).expanduser(), self.opened.given.places.root
-        if not path.exists():
-            return text
-        whole = path.absolute()
-        below = root is not None and whole.is_relative_to(root.absolute())
-        shown = whole.relative_to(root.absolute()).as_posix() if below and root is not None else str(whole)
-        if path.is_file() and not below:
-            self.hashes[shown] = file_digest(path)
-        return shown
+        root, whole = self.opened.given.places.root, path.absolute()
+        if root is not None and whole.is_relative_to(root.absolute()):
+            return whole.relative_to(root.absolute()).as_posix()
+        if hashed and path.is_file():
+            self.hashes[str(whole)] = file_digest(path)
+        return str(whole)
 
 
-def forget_studies(out: Path) -> None:
-    """Remove the studies of a run whose results were all replaced."""
-    for each in studies_in(out):
-        each.unlink(missing_ok=True)
-    shutil.rmtree(out / FILES, ignore_errors=True)
+def _names_files(path: Path) -> bool:
+    """Whether a TOML file names files or folders, relative to its own folder."""
+    if path.suffix.lower() != ".toml":
+        return False
+
+    def texts(value: Any) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping | list):
+            for each in value.values() if isinstance(value, Mapping) else value:
+                yield from texts(each)
+
+    record = tomllib.loads(path.read_text("utf-8-sig"))
+    return any(text and (path.parent / text).exists() for text in texts(record))
 
 
 def named_code(study: Study) -> Iterator[str]:
@@ -266,10 +268,14 @@ def named_code(study: Study) -> Iterator[str]:
             yield id_
 
 
-def refuse_code(study: Study, *, allowed: bool) -> None:
-    """Refuse a study from a file that names code, unless the user allows it to be executed."""
+def refuse_code(study: Study, where: str, *, allowed: bool) -> None:
+    """Refuse a study from a file that names code, unless the user allows it to be executed.
+
+    Args:
+        where: the file, for the error.
+    """
     first = next(iter(named_code(study)), None)
     if first is not None and not allowed:
         raise UserError(
-            f"{study.name}: names code that would run here ({first}); if you trust it, allow it with {allowing_code()}"
+            f"{where}: names code that would run here ({first}); if you trust it, allow it with {allowing_code()}"
         )

@@ -1,29 +1,29 @@
 """Studies as TOML: reading a file, and writing one with every setting and, for people, what each key means."""
 
+import ast
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError, look_up
-from unseen.extension.own_code import is_own_file, own_place
+from unseen.extension.own_code import is_own_file
 from unseen.probes.by_name import all_probes
 from unseen.reading.guard import read_bounded
 from unseen.reading.keys import Key, keys_of, toml_key, toml_value
 from unseen.reading.toml_records import MOST_BYTES
 from unseen.studies.keys import ALL, BackboneKeys, StudyKeys
+from unseen.studies.paths import is_there, with_paths
 from unseen.studies.study import BACKBONE, DATA, FILES, Study, changed, probe_class, probe_keys, probe_table
 
 SUFFIX = ".toml"
-PATHS = {
-    StudyKeys: ("datasets", "backbones", "probes", "metrics", "levels", "word_vectors", "splits", "classes", "mapping"),
-    BackboneKeys: ("id", "checkpoint", "head", "outputs", "templates"),
-}
-"""Keys whose values may be paths."""
-WIDTH = 58
-"""Columns before a comment."""
+TWICE = re.compile(r"Cannot declare (?P<names>\(.+\)) twice \(at line (?P<line>\d+)")
+"""What `tomllib` says about two tables of one name."""
+WIDTH, MOST_WIDTH = 56, 120
+"""Columns before a comment, and the most columns with it: a longer comment has the line before."""
 
 
 def shipped_studies() -> list[str]:
@@ -36,7 +36,7 @@ def shipped_study(name: str) -> Study:
     """A study that comes with the package."""
     known = {each: each for each in shipped_studies()}
     text = files("unseen.studies.shipped").joinpath(f"{look_up(known, name, 'study')}{SUFFIX}").read_text("utf-8")
-    return replace_raw(study_of(text, name, name), based_on=name)
+    return replace(study_of(text, name, name), based_on=name)
 
 
 def find_study(word: str) -> Study:
@@ -69,78 +69,23 @@ def study_of(text: str, name: str, where: str) -> Study:
     try:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        twice = TWICE.match(str(error))
+        if twice:
+            name, line = ".".join(ast.literal_eval(twice["names"])), twice["line"]
+            raise UserError(f"{where}, line {line}: [{name}] is there twice; put its keys into one table") from None
         raise UserError(f"{where}: not TOML: {error}") from None
-    probes = {key: record[key] for key in ("probes",) if key in record}  # their tables are checked by them
-    study = changed(Study(name=name), probes, where)
-    for word in study.probes:
-        if not is_own_file(word):
-            look_up(all_probes(), word, "probe", f" (probes in {where})")
-    study = changed(study, record, where)
-    if study.based_on:
-        look_up(dict.fromkeys(shipped_studies()), study.based_on, "study", f" (based-on in {where})")
-    return study
+    return changed(Study(name=name), record, where)
 
 
 def beside(study: Study, folder: Path) -> Study:
     """The study with paths that are relative to a folder, where such files exist there."""
-    values = {name: _placed(getattr(study, name), folder, name) for name in PATHS[StudyKeys]}
-    hashes = {_beside(path, folder): digest for path, digest in study.files.items()}
-    data = {name: _placed_data(table, folder) for name, table in study.data.items()}
-    return replace_raw(study, **values, files=hashes, data=data, backbone=_placed_backbones(study.backbone, folder))
 
+    def placed(_: str, text: str) -> str:
+        place = folder / Path(text).expanduser()
+        return str(place) if is_there(place) else text
 
-def replace_raw(study: Study, **values: Any) -> Study:
-    """The study with values that were checked before."""
-    return Study(**{each.name: values.get(each.name, getattr(study, each.name)) for each in fields(Study)})
-
-
-def _placed(value: Any, folder: Path, name: str) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_placed(each, folder, name) for each in value)
-    if not isinstance(value, str):
-        return value
-    if name in {"backbones", "id"} and "@" in value:
-        start, _, place = value.partition("@")
-        return f"{start}@{_beside(place, folder)}"
-    if name in {"backbones", "id"} and ":" in value and not is_own_file(value):
-        source, _, place = value.partition(":")
-        return f"{source}:{_beside(place, folder)}" if (folder / place).is_dir() and place else value
-    if is_own_file(value):
-        place, attribute = own_place(value)
-        return f"{_beside(place, folder)}:{attribute}" if attribute else _beside(place, folder)
-    return _beside(value, folder, known=name == "datasets")
-
-
-def _beside(text: str, folder: Path, *, known: bool = False) -> str:
-    """The path beside the file of a study if there is one; names of known data sets are no paths."""
-    if known:
-        from unseen.data.registry import DATASETS
-
-        if text in DATASETS or text == ALL:
-            return text
-    if not known and "/" not in text and "." not in text:
-        return text
-    place = folder / Path(text).expanduser()
-    return str(place) if text and place.exists() else text
-
-
-def _placed_data(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The table of a data set, in which all texts may be paths."""
-    return {
-        name: _placed_data(value, folder) if isinstance(value, Mapping) else _placed(value, folder, name)
-        for name, value in table.items()
-    }
-
-
-def _placed_backbones(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    return {
-        name: _placed_backbones(value, folder)
-        if isinstance(value, Mapping)
-        else _placed(value, folder, name)
-        if name in PATHS[BackboneKeys]
-        else value
-        for name, value in table.items()
-    }
+    files = {placed(FILES, path): digest for path, digest in study.files.items()}
+    return replace(with_paths(study, placed), files=files)
 
 
 def written(study: Study, *, comments: bool = False) -> str:
@@ -199,7 +144,10 @@ def _line(each: Key, value: Any, comments: bool) -> str:
     """A key with its value; a key without a value is a comment."""
     single = value[0] if isinstance(value, tuple) and value == (ALL,) else value
     line = f"{toml_key(each.name)} = {toml_value(single)}" if value is not None else f"# {toml_key(each.name)} ="
-    return f"{line:{WIDTH}}  # {each.help}" if comments and each.help else line
+    if not comments or not each.help:
+        return line
+    commented = f"{line:{WIDTH}}  # {each.help}"
+    return commented if len(commented) <= MOST_WIDTH else f"# {each.help}\n{line}"
 
 
 def study_keys() -> Iterator[tuple[str, Key]]:

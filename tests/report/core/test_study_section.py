@@ -28,3 +28,17 @@ def test_a_page_links_to_its_study_and_says_how_to_run_it_again(unseen: Unseen, 
         assert all(f"<td>{key}" in section or key in section for key in ("knn.k", "datasets", "probes"))
         [command] = re.findall(r"<code>unseen (run study\.toml [^<]*)</code>", section)
         assert command == "run study.toml --features FOLDER --out ANOTHER"
+
+
+def test_a_page_survives_a_study_that_cannot_be_read(unseen: Unseen, tmp_path: Path) -> None:
+    rng, folder = np.random.default_rng(0), tmp_path / "features/plants"
+    folder.mkdir(parents=True)
+    for split in ("train", "test"):
+        np.savez(folder / f"{split}.npz", X=rng.normal(size=(20, 4)), y=np.arange(20) % 2)
+    words = ("--features", tmp_path / "features", "--datasets", "plants", "--probes", "ridge", "--workers", 1)
+    assert unseen("run", "ericsson-2021", *words, "--out", tmp_path / "run").code == 0
+    kept = tmp_path / "run/study.toml"
+    kept.write_text(kept.read_text().replace('based-on = "ericsson-2021"', 'based-on = "zzz"'))
+    assert unseen("report", tmp_path / "run", "--out", tmp_path / "page.html").code == 0
+    section = (tmp_path / "page.html").read_text().partition('<section id="study"')[2].partition("</section>")[0]
+    assert "zzz" in section

@@ -15,6 +15,7 @@ from unseen.runs.setup import LevelsUsed, ProtocolUsed, Setup, SplitsUsed, diffe
 from unseen.studies.concepts.levels import choose_levels
 from unseen.studies.plan import plan_of_run
 from unseen.studies.study import Study
+from unseen.studies.toml import find_study
 
 CLASSES = ("giraffe", "zebra", "hippopotamus", "kangaroo", "pizza", "sandwich", "saxophone", "violin")
 FILE = 'seen = ["giraffe", "zebra"]\n[domains]\nfood = ["pizza", "sandwich"]\nmusic = ["saxophone", "violin"]\n'
@@ -72,6 +73,14 @@ def test_a_folder_for_each_domain_is_taken_as_it_is(place: Path) -> None:
     run = run_of(quick_study(place / "mine.toml"), place / "run", features=place / "grouped")
     assert not (place / "run/features").exists()
     assert {each.name for each in run.domains} == {"seen", "food", "music"}
+
+
+def test_a_file_that_names_no_others_is_copied_into_the_run(place: Path) -> None:
+    run_of(quick_study(place / "mine.toml"), place / "run", features=place / "all")
+    kept = find_study(str(place / "run"))
+    assert (kept.levels, kept.files.keys()) == (str(place / "run/files/mine.toml"), {kept.levels})
+    (place / "mine.toml").unlink()
+    assert plan_of(kept, place / "run", features=place / "all").jobs_left == 0
 
 
 def test_levels_are_built_from_the_classes_of_the_features(place: Path) -> None:

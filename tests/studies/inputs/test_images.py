@@ -129,7 +129,7 @@ def test_another_search_is_refused_or_takes_the_place_of_the_first(tmp_path: Pat
     run(grid(trials=2))
     _, before = read_record(tmp_path)
     tried = results(tmp_path)
-    with pytest.raises(UserError, match="differs in the trials of the fine-tuned protocol"):
+    with pytest.raises(UserError, match="differs in the key fine-tuned.trials"):
         run(grid(trials=3))
     assert results(tmp_path) == tried
     found = run(grid(trials=3), replacing=True)

@@ -17,6 +17,8 @@ from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean
 
 GPU = "CUDAExecutionProvider"
+OUTPUT = "output"
+"""The layer of the first output of a graph."""
 DTYPES = {1: torch.float32, 10: torch.float16}  # by ONNX's number of the element type
 
 
@@ -88,8 +90,10 @@ def onnx_network(request: Request) -> Network:
     if len(inputs) != 1:
         raise UserError(f"{path}: takes {len(inputs)} inputs, not one batch of images")
     batch, size, dtype = _input(inputs[0], path, request.size)
-    output = request.layer or graph.output[0].name
     tensors = [name for node in graph.node for name in node.output if name]
+    output = request.layer or OUTPUT
+    if output == OUTPUT and (request.layer is None or OUTPUT not in tensors):
+        output = graph.output[0].name
     if output not in tensors:
         hint = did_you_mean(output, tensors) or f"; its outputs are {', '.join(value.name for value in graph.output)}"
         raise UserError(f"{path}: contains no tensor {output}{hint}")
@@ -106,7 +110,7 @@ def onnx_network(request: Request) -> Network:
         module=network,
         weights=f"sha256:{model.sha256}",
         transform=Transform(size=size, resize=size),
-        layer=request.layer or "output",
+        layer=request.layer or OUTPUT,
         parameters=sum(constants[name] for name in _needed(graph, output) if name in constants),
         notes=tuple(notes),
     )

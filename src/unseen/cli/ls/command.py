@@ -88,7 +88,7 @@ def ls(
     settings: SetOption = None,
     as_json: Json = False,
 ) -> None:
-    """List studies, backbones, data sets, probes, metrics and other names that commands accept.
+    """List the names that commands accept: studies, data sets, probes …
 
     For a data set of your own, it shows images per split and class, missing files, images that are in two splits, and
     whether a few images per split can be decoded; if it cannot be used, the exit code is 2.

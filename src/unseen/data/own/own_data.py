@@ -12,6 +12,10 @@ PLACE_KEYS = ("images", "root", "split", "image", "label")
 ONE_SPLIT_KEYS = (*PLACE_KEYS, "caption", "mapping", "shifted")
 """Keys of test sets and training sets of the shift study, which have one split."""
 SPLIT_KEYS = ("train", "val", "test", "all")
+PATH_KEYS = ("images", "root", "annotations", *SPLIT_KEYS)
+"""Keys whose texts are paths."""
+FILE_KEYS = ("classes", "mapping")
+"""Keys whose texts are files or names that ship with the package."""
 DATASET_KEYS = ("task", "metric", "allow_duplicates", "draw_splits", *SPLIT_KEYS)
 """Keys of data sets with several splits."""
 

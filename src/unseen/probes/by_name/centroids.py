@@ -46,7 +46,7 @@ class Centroids(Probe):
     episodes: int = key(EPISODES, "number of episodes", least=1)
     normalise: bool = key(False, "ℓ2-normalise features first")
     classes: Literal["enough", "every"] = key(
-        "enough", "draw classes that have enough images, or skip shots unless every class has them", identity=False
+        "enough", "draw from classes with enough images, or require every class", identity=False
     )
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:

@@ -1,8 +1,8 @@
 """The probe `fine-tuned`: the whole backbone trained on the images of a domain or a data set."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from unseen.data.core.dataset import Target
 from unseen.errors import UserError, look_up
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 REFERENCE_REVISION = 3
 """Increased when a training with one setting gives other numbers for the same input; of a grid, `TRIAL_REVISION` is."""
 GRID, REFERENCE = "ericsson-2021", "reference"
+REFERENCE_BATCH = 256
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,15 @@ class FineTuned(Probe):
     keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     protocol: str | FinetuneGrid | FinetuneProtocol = key(
-        GRID, "settings chosen on validation images, or one setting as a reference", choices=(GRID, REFERENCE), hint=str
+        GRID, "a grid chosen on validation images, or one fixed setting", choices=(GRID, REFERENCE), hint=str
     )
-    trials: int = key(SETTINGS, "settings to try, of the grid of 40", least=1, identity=False)
-    steps: int = key(STEPS, "training steps of each setting of the grid", least=1, identity=False)
-    batch: int | None = key(None, f"images per step; unset: {BATCH}, as a reference 256", least=1, identity=False)
+    trials: int = key(SETTINGS, "settings to try, of the grid of 40", least=1, most=SETTINGS, identity=False)
+    steps: int = key(STEPS, "training steps of each setting of the grid", least=1, most=STEPS, identity=False)
+    batch: int | None = key(
+        None, f"images per step; unset: {BATCH}, as a reference {REFERENCE_BATCH}", least=1, identity=False
+    )
     epochs: int = key(30, "epochs of the reference", least=1, identity=False)
-    rate: float = key(0.01, "initial learning rate of the reference, which follows a cosine", identity=False)
+    rate: float = key(0.01, "initial learning rate of the reference, then a cosine", above=0, identity=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.protocol, str):
@@ -61,6 +64,9 @@ class FineTuned(Probe):
         if isinstance(self.protocol, str):
             return REFERENCE_NAME if self.is_reference else self.grid.name
         return self.protocol.name
+
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {"batch": REFERENCE_BATCH if self.is_reference else BATCH}
 
     def takes_target(self, target: Target) -> bool:
         """A reference takes one class per image, as in ImageNet-CoG."""
@@ -94,7 +100,9 @@ class FineTuned(Probe):
             return self
         if self.protocol == GRID:
             return FineTuned(self.grid)
-        return FineTuned(reference_protocol(images, epochs=self.epochs, batch=self.batch or 256, rate=self.rate))
+        return FineTuned(
+            reference_protocol(images, epochs=self.epochs, batch=self.batch or REFERENCE_BATCH, rate=self.rate)
+        )
 
     def jobs(  # type: ignore[override]
         self,

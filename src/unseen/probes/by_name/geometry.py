@@ -19,8 +19,8 @@ class Geometry(Probe):
     title: ClassVar[str] = "alignment and uniformity of test features (Wang & Isola)"
     extended: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("alignment", "uniformity")
-    alpha: float = key(2.0, "exponent of alignment")
-    t: float = key(2.0, "temperature of uniformity")
+    alpha: float = key(2.0, "exponent of alignment", above=0)
+    t: float = key(2.0, "temperature of uniformity", above=0)
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         from unseen.metrics.geometry import alignment, uniformity

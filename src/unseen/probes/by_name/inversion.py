@@ -32,7 +32,7 @@ class Inversion(SingleImageProbe):
         "lpips-alexnet", "lpips-vgg", "lpips-squeezenet", "colour-red", "colour-green", "colour-blue",
     )  # fmt: skip
     steps: int | None = key(None, "steps per reconstruction; unset: 3000, as in the paper", least=1, identity=False)
-    sigmoid: bool = key(False, "end the network in a sigmoid instead of clamping its output", identity=False)
+    sigmoid: bool = key(False, "end in a sigmoid instead of clamping the output", identity=False)
     batch: int | None = key(None, "images per batch; unset: what is fast here", least=1, identity=False)
     protocol: InversionProtocol | None = None
 
@@ -48,6 +48,9 @@ class Inversion(SingleImageProbe):
     @property
     def resolved(self) -> "Inversion":
         return replace(self, protocol=self.used)
+
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {"steps": self.used.steps}
 
     def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         if self.used.steps < InversionProtocol().steps:

@@ -5,9 +5,9 @@ clustering of least inertia is kept, and test samples are assigned to its neares
 concepts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.probe import Drawn, DrawnProbe, Numbers, ProbeData, Size
 from unseen.probes.protocol import Setting
@@ -33,9 +33,12 @@ class KMeans(DrawnProbe):
     once: ClassVar[bool] = True
     extended: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("purity", "ami", "nmi", "ari")
-    starts: int = key(3, "number of starts; the clustering of least inertia is kept", least=1)
+    starts: int = key(3, "number of starts; that of least inertia is kept", least=1)
     clusters: int | None = key(None, "number of clusters; unset: one per class", least=1)
-    half: bool | None = key(None, "search nearest centres with 16-bit products first; unset: on a GPU")
+    half: bool | None = key(None, "search with 16-bit products first; unset: on a GPU")
+
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {} if gpu is None else {"half": gpu}
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[Drawn]:
         from unseen.metrics.clustering import clustering_scores

@@ -26,9 +26,9 @@ class KNN(DrawnProbe):
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     k: int | tuple[int, ...] = key(20, "number of neighbours that vote, or several numbers", least=1)
     weights: Literal["exponential", "uniform", "distance"] = key(
-        "exponential", "votes by cosine similarity s: exp(s / temperature), 1, or 1 / (1 − s)"
+        "exponential", "votes by similarity s: exp(s/temperature), 1, or 1/(1 − s)"
     )
-    temperature: float = key(0.07, "temperature of exponential votes")
+    temperature: float = key(0.07, "temperature of exponential votes", above=0)
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[Drawn]:
         from unseen.probes.knn import knn

@@ -60,13 +60,13 @@ class Linear(Probe):
     metric: "Metric" = "top1"
     protocol: "str | ManyShotProtocol" = key(
         "ericsson-2021",
-        "our protocol, or the iterations and the temperature of the authors' code",
+        "our protocol, or exactly the authors' code",
         choices=("ericsson-2021", "ericsson-2021-exact"),
         hint=str,
     )
     converge: Literal["chosen", "all"] | None = key(
         None,
-        "fits run to their optimum: that of the chosen penalty, or all (slow); unset: the protocol's",
+        "fits run to their optimum; all is slow; unset: protocol's",
         identity=False,
     )
 
@@ -84,6 +84,9 @@ class Linear(Probe):
         from unseen.probes.many_shot import task_protocol
 
         return task_protocol(self.protocol, self.converge) if isinstance(self.protocol, str) else self.protocol
+
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {"converge": self.search.converge}
 
     def with_protocol(self, protocol: Any) -> "Linear":
         return replace(self, protocol=protocol).resolved

@@ -42,7 +42,7 @@ class Logistic(Probe):
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     revision: ClassVar[int] = 2
     protocol: str | LogisticProtocol = key(
-        "cog-v2", "full, with poor trials stopped early, or short for a quick look", choices=tuple(PROTOCOLS), hint=str
+        "cog-v2", "full, poor trials stopped early, or short for a quick look", choices=tuple(PROTOCOLS), hint=str
     )
     products: str | None = key(None, "number type of products; unset: 16 bits on a GPU", choices=("float32", "float16"))
     sequential: bool = key(False, "run one trial at a time, as in the paper", identity=False)
@@ -60,6 +60,9 @@ class Logistic(Probe):
         """The protocol, with its trials in the requested order."""
         found = resolved(self.protocol)
         return found.sequential if self.sequential else found
+
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {} if gpu is None else {"products": usual_products(gpu)}
 
     def with_protocol(self, protocol: Any) -> "Logistic":
         return replace(self, protocol=resolved(protocol))

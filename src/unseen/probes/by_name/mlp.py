@@ -44,8 +44,10 @@ class MLP(DrawnProbe):
     extended: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
-    hidden: tuple[int, ...] | None = key(None, "units of each hidden layer; unset: 2048 and 2048", least=1)
-    relu: bool = key(True, "ReLU after each hidden layer; in a study, both forms are trained")
+    hidden: tuple[int, ...] | None = key(
+        None, "units of each hidden layer; unset: 2048 and 2048", least=1, repeats=True
+    )
+    relu: bool = key(True, "ReLU after hidden layers; studies train both forms")
     protocol: str | LogisticProtocol | MlpProtocol = key(
         "cog-v2", "search like that of the logistic regression", choices=tuple(PROTOCOLS), hint=str
     )

@@ -5,7 +5,7 @@ Training and test features are normalised, projected on the first few components
 and then probed by the same regression as whole features, which normalises each projected row once more.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -37,9 +37,7 @@ class PCA(Probe):
     extended: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = Logistic.metrics
-    dimensions: int | tuple[int, ...] | None = key(
-        None, "numbers of components; unset: those of the paper below the dimension of the features", least=1
-    )
+    dimensions: int | tuple[int, ...] | None = key(None, "numbers of components; unset: those of the paper", least=1)
     protocol: str | LogisticProtocol = key(
         "cog-v2", "protocol of the logistic regression", choices=tuple(PROTOCOLS), hint=str
     )
@@ -52,6 +50,9 @@ class PCA(Probe):
     @property
     def resolved(self) -> "PCA":
         return self.with_protocol(self.protocol)
+
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {} if gpu is None else {"products": usual_products(gpu)}
 
     def with_protocol(self, protocol: Any) -> "PCA":
         return replace(self, protocol=resolved(protocol))

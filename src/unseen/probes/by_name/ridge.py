@@ -26,7 +26,7 @@ class Ridge(DrawnProbe):
     scored: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
     penalties: tuple[float, ...] = key(
-        tuple(10.0**power for power in range(-4, 7)), "penalties λ of ‖Y − XW‖² + λ‖W‖² to choose from"
+        tuple(10.0**power for power in range(-4, 7)), "penalties λ of ‖Y − XW‖² + λ‖W‖² to choose from", above=0
     )
 
     def fit_drawn(self, data: ProbeData, seed: int) -> Iterator[Drawn]:

@@ -1,6 +1,6 @@
 """Common parts of the probes that train a detector or a head for maps on a backbone (Ericsson et al. 2021, A.4–A.6)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,7 +40,7 @@ class TrainedHead(Probe):
     keeps_units: ClassVar[bool] = True
     paper: ClassVar[DenseProtocol]
     steps: int | None = key(None, "training steps; unset: the protocol's", least=1, identity=False)
-    scale: float = key(1.0, "factor of the sides of images, at most 1, for a quick look", identity=False)
+    scale: float = key(1.0, "factor of the sides of images, for a quick look", above=0, most=1, identity=False)
     protocol: DenseProtocol | None = None
 
     def __post_init__(self) -> None:
@@ -50,6 +50,9 @@ class TrainedHead(Probe):
     @property
     def protocol_name(self) -> str:
         return self._used.name
+
+    def usual(self, *, gpu: bool | None = None) -> Mapping[str, Any]:
+        return {"steps": self._used.steps}
 
     @property
     def variant(self) -> str:

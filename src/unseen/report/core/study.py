@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from unseen.errors import UserError
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.runs.record import read_record
 from unseen.studies.differences import differences_from_shipped, settings_of
@@ -19,21 +20,27 @@ MOST_STUDIES = 10
 
 
 def study_section(folders: Sequence[Path], beside: Path | None = None) -> Section | None:
-    """The studies of some runs; None if they have none.
+    """The studies of some runs; None if they have none. Of a file that cannot be read, the page says why.
 
     Args:
         beside: the folder of the page, to link to their files; None for no links.
     """
     paths = [(_named(folder, path, folders), path) for folder in folders for path in studies_in(folder)]
-    studies = [(name, read_study(path)) for name, path in paths]
-    if not studies:
+    if not paths:
         return None
-    links = [_link(name, path, beside) for name, path in paths]
+    studies, sentences = list[tuple[str, Study]](), list[Markup]()
+    for name, path in paths:
+        try:
+            studies.append((name, read_study(path)))
+        except UserError as error:
+            sentences.append(Markup("{}").format(str(error)))
+        else:
+            sentences.append(_sentence(_link(name, path, beside), studies[-1][1]))
     return Section(
         "study",
-        "Study" if len(studies) == 1 else "Studies",
+        "Study" if len(paths) == 1 else "Studies",
         sentences=[
-            *(_sentence(link, study) for link, (_, study) in zip(links, studies, strict=True)),
+            *sentences,
             *map(_again, folders[:1] if len(folders) == 1 else ()),
         ],
         tables=[

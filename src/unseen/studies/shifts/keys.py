@@ -23,11 +23,11 @@ class PoolKeys:
     classes: str | None = key(
         None, "classes of the models: a list by name, or a CSV with class,name; unset: the labels of the data"
     )
-    epochs: float | None = key(None, "epochs; unset: 90, or 32 for CLIP models")
+    epochs: float | None = key(None, "epochs; unset: 90, or 32 for CLIP models", above=0)
     steps: int | None = key(None, "steps of each training, instead of epochs", least=1)
     batch: int | None = key(None, "batch size; unset: 256, or 2048 for CLIP models", least=1)
-    rate: float | None = key(None, "learning rate; unset: 0.1, or 0.001 for CLIP models")
-    decay: float | None = key(None, "weight decay; unset: 1e-4, or 0.1 for CLIP models")
+    rate: float | None = key(None, "learning rate; unset: 0.1, or 0.001 for CLIP models", above=0)
+    decay: float | None = key(None, "weight decay; unset: 1e-4, or 0.1 for CLIP models", least=0)
     size: int | None = key(None, "side of the images in pixels; unset: the network's own", least=1)
     sentence: str = key(SENTENCE, "caption that CLIP models are given for an image with only a class")
     templates: str = key("openai", "prompts to score CLIP models with: openai, simple, photo, plain, or a file")
@@ -41,7 +41,7 @@ class FinetuneKeys:
 
     outputs: str = key("imagenet-1k", "classes of the classifier: imagenet-1k, cifar-10, or a CSV with class,name")
     templates: str = key("openai", "prompts of the zero-shot head: openai, simple, photo, plain, or a file")
-    rates: Numbers = key(RATES, "learning rates; one training for each")
+    rates: Numbers = key(RATES, "learning rates; one training for each", above=0)
     steps: int = key(STEPS, "steps of each training", least=1)
     batch: int = key(BATCH, "batch size", least=1)
     weights: Literal["pretrained", "random"] = key("pretrained", "random for an untrained network")
