@@ -35,10 +35,12 @@ class Comparables:
     every: tuple[Comparable, ...]
     left_out: tuple[LeftOut, ...] = ()
 
-    def of(self, dataset: str, probe: str, shots: int | None) -> Comparable | None:
-        """What is comparable on a data set by a probe with these shots."""
+    def of(self, dataset: str, probe: str, shots: int | None, protocol: str | None = None) -> Comparable | None:
+        """What is comparable on a data set by a probe with these shots, by default under any protocol."""
         for each in self.every:
-            if (each.place.dataset, each.place.probe, each.place.shots) == (dataset, probe, shots):
+            place = each.place
+            own = Place(dataset, probe, shots, place.protocol if protocol is None else protocol)
+            if place == own:
                 return each
         return None
 
@@ -46,7 +48,7 @@ class Comparables:
 def most_shots(data: RunData) -> dict[str, int | None]:
     """Probe → the most shots that it was fitted with, where None is all samples."""
     numbers = dict[str, set[int | None]]()
-    for score in _measured(data):
+    for score in measured(data):
         numbers.setdefault(score.probe, set()).add(score.shots)
     return {
         probe: None if None in of else max(number for number in of if number is not None)
@@ -66,7 +68,7 @@ def comparables(
     wanted = most_shots(data) if shots is None else shots
     scores = [
         score
-        for score in _measured(data)
+        for score in measured(data)
         if score.probe in wanted
         and score.shots == wanted[score.probe]
         and (backbones is None or score.backbone in backbones)
@@ -89,10 +91,12 @@ def comparables(
             unit = unit_of(first, concepts=axes.get(place.dataset) == "concepts")
             every.append(Comparable(place, metric, unit, by_backbone))
     order = {domain.name: number for number, domain in enumerate(data.domains)}
-    return Comparables(tuple(sorted(every, key=lambda each: order.get(each.place.dataset, len(order)))), tuple(left_out))
+    return Comparables(
+        tuple(sorted(every, key=lambda each: order.get(each.place.dataset, len(order)))), tuple(left_out)
+    )
 
 
-def _measured(data: RunData) -> Iterator[Score]:
+def measured(data: RunData) -> Iterator[Score]:
     """The scores that were measured; random sets are on different concepts, so that their units are no sample."""
     return (score for score in data.scores if not score.published and score.key and score.domain != RANDOM)
 

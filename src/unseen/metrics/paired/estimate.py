@@ -46,6 +46,29 @@ class Estimate:
         return float(detectable(np.float64(self.error), np.float64(self.df), power, level))
 
 
+@dataclass(frozen=True)
+class PairEstimates:
+    """Every backbone minus every other, as `Estimate`: (B, B) arrays, NaN where a pair cannot be compared."""
+
+    value: Floats
+    centre: Floats
+    error: Floats
+    df: Floats
+
+    @property
+    def p_values(self) -> Floats:
+        """(B, B) two-sided p-values; 1 on the diagonal."""
+        return p_values(self.centre, self.error, self.df)
+
+    def scaled(self, slopes: Floats) -> "PairEstimates":
+        """The differences on another scale of scores, with the same p-values.
+
+        Args:
+            slopes: (B, B) positive, difference on that scale over difference of scores, or its limit for equal scores.
+        """
+        return PairEstimates(slopes * self.value, slopes * self.centre, slopes * self.error, self.df)
+
+
 def quantile(share: float, df: float | Floats) -> Floats:
     """Quantiles of the t distribution."""
     from scipy import special
