@@ -30,6 +30,7 @@ RESULTS = {
     "Concept": ["unseen.ontology.levels"],
     "Robustness": ["unseen.api.shifts", "unseen.analyses.robustness.fits.ShiftStudy"],
     "Leaderboard": ["unseen.papers.leaderboard"],
+    "StudyLeaderboard": ["unseen.analyses.core.study_leaderboard"],
     "Backbone": ["unseen.backbones.backbone"],
     "OpenDataset": ["unseen.data.core.open_dataset"],
     "Features": ["unseen.features.features"],

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from unseen.analyses.core.comparable import Comparable, Place, same_images, unit_of
 from unseen.errors import UserError
 from unseen.runs.data import RunData
-from unseen.runs.kept_units import KeptUnits, kept_units, result_behind, why_no_units
+from unseen.runs.kept_labels import read_labels
+from unseen.runs.kept_units import KeptUnits, ReadImages, kept_units, result_behind, why_no_units
 from unseen.runs.random_draws import RANDOM
 from unseen.runs.score import Score
 
@@ -73,10 +75,10 @@ def comparables(
         and score.shots == wanted[score.probe]
         and (backbones is None or score.backbone in backbones)
     ]
-    kept, left_out = dict[Place, Kept](), list[LeftOut]()
+    kept, left_out, images_at = dict[Place, Kept](), list[LeftOut](), cache(read_labels)
     for (place, backbone), of in _by_fit(scores).items():
         try:
-            kept.setdefault(place, {})[backbone] = {seed: _kept(data, score) for seed, score in of.items()}
+            kept.setdefault(place, {})[backbone] = {seed: _kept(data, score, images_at) for seed, score in of.items()}
         except UserError as error:
             left_out.append(LeftOut(place, backbone, str(error)))
     axes = {domain.name: domain.axis for domain in data.domains}
@@ -110,12 +112,12 @@ def _by_fit(scores: Sequence[Score]) -> dict[tuple[Place, str], dict[int, Score]
     return fits
 
 
-def _kept(data: RunData, score: Score) -> KeptUnits:
+def _kept(data: RunData, score: Score, images_at: ReadImages) -> KeptUnits:
     """What the fit of a score keeps."""
     behind = result_behind(data, score)
     if behind is None:
         raise UserError(f"{score.key}.json: the result behind a score is missing; run again")
-    units = next((each for each in kept_units(*behind) if each.variant == score.probe), None)
+    units = next((each for each in kept_units(*behind, images_at) if each.variant == score.probe), None)
     if units is None:
         raise UserError(why_no_units(behind[1]))
     return units

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from unseen.analyses.core.comparable import Comparable
+from unseen.analyses.core.comparable import Comparable, Unit
 from unseen.analyses.core.comparables import Comparables, comparables, measured, most_shots
 from unseen.errors import UserError, did_you_mean
 from unseen.metrics.catalogue import Metric
@@ -23,6 +23,7 @@ from unseen.metrics.ranks import rank
 from unseen.metrics.resampling import Floats
 from unseen.runs.data import Axis, Domain, RunData
 from unseen.runs.score import shots_name
+from unseen.text.words import joined
 
 Basis = Literal["pairs", "scores", "alone"]
 """What ranks are from: comparisons of pairs on the same images; scores alone, so that ranks have no interval; or there
@@ -65,6 +66,7 @@ class Ranking:
         metrics: data set → its metric, for every data set with scores; all have one unit and one direction.
         by: the data sets whose mean backbones are ranked by.
         entries: those with a rank first, from the best.
+        units: what another study would draw anew: concepts, test images, …; empty without comparisons of pairs.
         fewest_seeds: the fewest seeds that a pair has in common on a data set; 0 without comparisons of pairs.
         notes: sentences about backbones whose seeds differ.
     """
@@ -78,6 +80,7 @@ class Ranking:
     basis: Basis
     entries: tuple[Ranked, ...]
     standings: Standings | None = None
+    units: tuple[Unit, ...] = ()
     fewest_seeds: int = 0
     notes: tuple[str, ...] = ()
 
@@ -129,27 +132,35 @@ class _Scores:
         }
 
 
-def rankings(data: RunData, *, shots: int | None | Literal["most"] = "most", by: str | None = None) -> list[Ranking]:
+def rankings(data: RunData, *, shots: int | Literal["most"] | None = "most", by: str | None = None) -> list[Ranking]:
     """Rank the backbones of a run, or of several that were merged, by every probe.
 
     Args:
         shots: training samples per class; by default the most of each probe.
-        by: a data set; by default the mean over the unseen concepts, the shifted test sets, or all data sets. If there
-            are two backbones with all of them, others are not ranked; otherwise it is over those that all have.
+        by: as in `rankings_by`.
     """
     numbers = most_shots(data) if shots == "most" else _with_shots(data, shots)
-    compared = comparables(data, shots=numbers)
-    found = [
-        ranking
-        for scores in _by_probe(data, numbers, compared)
-        for ranking in [_ranking(scores, _averaged(scores, data.domains, by), compared)]
-        if ranking
-    ]
+    found = rankings_by(data, numbers, by)
     if not found and by is not None:
         known = [*dict.fromkeys(score.domain for score in measured(data) if score.shots == numbers.get(score.probe))]
         hint = did_you_mean(by, known) or f"; there are {', '.join(known)}"
         raise UserError(f"no scores on a data set '{by}'{hint}")
     return found
+
+
+def rankings_by(data: RunData, shots: Mapping[str, int | None], by: str | None = None) -> list[Ranking]:
+    """Rank the backbones of a run by some probes.
+
+    Args:
+        shots: probe → training samples per class; None for all.
+        by: a data set; by default the mean over the unseen concepts, the shifted test sets, or all data sets. If there
+            are two backbones with all of them, others are not ranked; otherwise it is over those that all have.
+    """
+    compared = comparables(data, shots=shots)
+    each = (
+        _ranking(scores, _averaged(scores, data.domains, by), compared) for scores in _by_probe(data, shots, compared)
+    )
+    return [ranking for ranking in each if ranking]
 
 
 def _with_shots(data: RunData, shots: int | None) -> dict[str, int | None]:
@@ -210,8 +221,7 @@ def _ranking(scores: _Scores, by: Sequence[str], compared: Comparables) -> Ranki
         elif len(places) == len(by) and any(backbone not in each.kept for each in places):
             lacking[backbone] = _why_left_out(backbone, places, compared)
     names = [backbone for backbone in scores.values if backbone not in lacking]
-    values = np.array([np.mean([scores.values[name][each] for each in by]) for name in names]).round(EQUAL)
-    value = dict(zip(names, values.tolist(), strict=True))
+    value = {name: float(np.mean([scores.values[name][each] for each in by])) for name in names}
     entries = [
         Ranked(name, scores.values[name], value.get(name), reason=lacking.get(name, "")) for name in [*names, *lacking]
     ]
@@ -242,14 +252,14 @@ def _why_left_out(backbone: str, places: Sequence[Comparable], compared: Compara
 def _by_scores(ranking: Ranking, names: Sequence[str]) -> Ranking:
     sign = 1 if ranking.metric.higher_is_better else -1
     entries = {each.backbone: each for each in ranking.entries}
-    places = rank(sign * np.array([entries[name].value for name in names], dtype=np.float64))
+    places = rank(sign * _values(entries, names))
     entries |= {name: replace(entries[name], rank=int(place)) for name, place in zip(names, places, strict=True)}
     return replace(ranking, entries=_in_order(entries.values()))
 
 
 def _by_pairs(ranking: Ranking, names: Sequence[str], places: Sequence[Comparable]) -> Ranking:
     entries = {each.backbone: each for each in ranking.entries}
-    values = np.array([entries[name].value for name in names], dtype=np.float64)
+    values = _values(entries, names)
     each = [pairs_among(place, names) for place in places]
     # Test sets of shifts share the training images and may show the same images, so their errors are not independent.
     groups = ["all"] * len(each) if ranking.axis == "shifts" else None
@@ -265,11 +275,15 @@ def _by_pairs(ranking: Ranking, names: Sequence[str], places: Sequence[Comparabl
             entries[name], rank=int(found.rank[number]), low=int(found.low[number]), high=int(found.high[number]),
             group=int(found.group[number]), others=ends.get(name),
         )  # fmt: skip
-    notes = dict.fromkeys(note for place in places for note in _other_seeds(place, names))
     fewest = min(len(place.seeds_of(one, other)) for place in places for one in names for other in names)
     return replace(
-        ranking, entries=_in_order(entries.values()), standings=found, notes=tuple(notes), fewest_seeds=fewest
+        ranking, entries=_in_order(entries.values()), standings=found, fewest_seeds=fewest,
+        notes=tuple(_other_seeds(places, names)), units=tuple(dict.fromkeys(place.unit for place in places)),
     )  # fmt: skip
+
+
+def _values(entries: Mapping[str, Ranked], names: Sequence[str]) -> Floats:
+    return np.array([entries[name].value for name in names], dtype=np.float64).round(EQUAL)
 
 
 def _in_order(entries: Collection[Ranked]) -> tuple[Ranked, ...]:
@@ -288,12 +302,16 @@ def standings_of(names: Sequence[str], values: Floats, pairs: PairEstimates, *, 
     return standings(names, values, pairs.value, pairs.p_values, higher_is_better=higher_is_better)
 
 
-def _other_seeds(place: Comparable, names: Sequence[str]) -> Iterator[str]:
+def _other_seeds(places: Sequence[Comparable], names: Sequence[str]) -> Iterator[str]:
     """Sentences about backbones that lack seeds of others."""
-    every = {seed for name in names for seed in place.kept[name]}
-    for name in names:
-        if lacking := sorted(every - place.kept[name].keys()):
-            yield (
-                f"{name} lacks seed {', '.join(map(str, lacking))} on {place.place.dataset}: pairs are compared over "
-                "the seeds that both have, and those without a common seed are not resolved."
-            )
+    lacking = dict[tuple[str, tuple[int, ...]], list[str]]()
+    for place in places:
+        every = {seed for name in names for seed in place.kept[name]}
+        for name in names:
+            if absent := tuple(sorted(every - place.kept[name].keys())):
+                lacking.setdefault((name, absent), []).append(place.place.dataset)
+    for (name, seeds), datasets in lacking.items():
+        yield (
+            f"{name} lacks seed {', '.join(map(str, seeds))} on {joined(datasets)}: pairs are compared over the seeds "
+            "that both have; without a common seed, their order is not resolved."
+        )
