@@ -148,6 +148,10 @@ class Comparable:
                 array[np.ix_(rows, rows)] = np.where(chosen, of, array[np.ix_(rows, rows)])
         return PairEstimates(*arrays)
 
+    def pairs_among(self, names: Sequence[str]) -> PairEstimates:
+        """The pairs of some backbones, in their order."""
+        return self.pairs.among([self.backbones.index(name) for name in names])
+
     @property
     def matrices(self) -> tuple[Floats, Floats]:
         """(B, B) differences, row minus column, and their two-sided p-values; NaN for pairs without a common seed."""
@@ -207,7 +211,8 @@ def unit_values(unit: Unit, metric: str) -> Callable[[KeptUnits], Values]:
         if unit == "concepts":
             assert units.images is not None
             return concept_accuracies(of_each[None], units.images.labels)[0][0]
-        return of_each
+        kept: Values = of_each
+        return kept
 
     return values
 

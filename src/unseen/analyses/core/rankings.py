@@ -260,7 +260,7 @@ def _by_scores(ranking: Ranking, names: Sequence[str]) -> Ranking:
 def _by_pairs(ranking: Ranking, names: Sequence[str], places: Sequence[Comparable]) -> Ranking:
     entries = {each.backbone: each for each in ranking.entries}
     values = _values(entries, names)
-    each = [pairs_among(place, names) for place in places]
+    each = [place.pairs_among(names) for place in places]
     # Test sets of shifts share the training images and may show the same images, so their errors are not independent.
     groups = ["all"] * len(each) if ranking.axis == "shifts" else None
     better = ranking.metric.higher_is_better
@@ -288,13 +288,6 @@ def _values(entries: Mapping[str, Ranked], names: Sequence[str]) -> Floats:
 
 def _in_order(entries: Collection[Ranked]) -> tuple[Ranked, ...]:
     return tuple(sorted(entries, key=lambda each: (each.rank is None, each.rank or 0)))
-
-
-def pairs_among(place: Comparable, names: Sequence[str]) -> PairEstimates:
-    """The pairs of some backbones, in their order."""
-    chosen = np.ix_(*[[place.backbones.index(name) for name in names]] * 2)
-    whole = place.pairs
-    return PairEstimates(whole.value[chosen], whole.centre[chosen], whole.error[chosen], whole.df[chosen])
 
 
 def standings_of(names: Sequence[str], values: Floats, pairs: PairEstimates, *, higher_is_better: bool) -> Standings:

@@ -3,6 +3,7 @@
 Every function of many comparisons at once uses the same three array functions, so that numbers agree.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,9 +65,14 @@ class PairEstimates:
         """The differences on another scale of scores, with the same p-values.
 
         Args:
-            slopes: (B, B) positive, difference on that scale over difference of scores, or its limit for equal scores.
+            slopes: (B, B) difference on that scale over difference of scores, or its limit for equal scores.
         """
-        return PairEstimates(slopes * self.value, slopes * self.centre, slopes * self.error, self.df)
+        return PairEstimates(slopes * self.value, slopes * self.centre, np.abs(slopes) * self.error, self.df)
+
+    def among(self, places: Sequence[int]) -> "PairEstimates":
+        """The pairs of some backbones, by their places."""
+        chosen = np.ix_(places, places)
+        return PairEstimates(self.value[chosen], self.centre[chosen], self.error[chosen], self.df[chosen])
 
 
 def quantile(share: float, df: float | Floats) -> Floats:
