@@ -1,6 +1,7 @@
 """Runs whose results keep which test images are classified correctly, made up instead of measured."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,7 @@ Hits = Callable[[str, str, int], "NDArray[np.bool_]"]
 """Backbone, data set and seed → (images,) hits."""
 
 
-def normal_hits(
-    accuracy: Mapping[str, float], images: int = 400, *, spread: float = 1.0, seeds: float = 0.0
-) -> Hits:
+def normal_hits(accuracy: Mapping[str, float], images: int = 400, *, spread: float = 1.0, seeds: float = 0.0) -> Hits:
     """Hits of backbones with these accuracies, on images whose difficulty they share.
 
     Args:
@@ -40,6 +39,14 @@ def normal_hits(
     return hits
 
 
+def fit_with_hits(job: Job, right: "NDArray[np.bool_]", classes: int = 10, ids: str = "") -> Fit:
+    """A fit that keeps its hits; image i is of class i modulo `classes`."""
+    names = [f"{ids}{job.dataset}/{number}" for number in range(len(right))]
+    labels = np.arange(len(right)) % classes
+    images = ScoredImages.labelled([f"class{number}" for number in range(classes)], labels, names)
+    return Fit(job.probe, job.shots, job.seed, [("top1", float(right.mean()))], units=hit_units(right, images))
+
+
 def write_hit_run(
     folder: Path,
     backbones: Sequence[str],
@@ -53,29 +60,36 @@ def write_hit_run(
     ids: str = "",
     domains: Sequence[Domain] = (),
     probe: str = "knn",
+    fit: Callable[[Job], Fit] | None = None,
     **of_run: Any,
 ) -> Path:
-    """A finished run of nearest neighbours; image i is of class i modulo `classes`.
+    """A finished run of nearest neighbours.
 
     Args:
         seeds: their number, or those of each backbone.
         kept: whether the results of a backbone on a data set keep their hits.
         ids: what the names of the test images begin with.
+        fit: makes other results than hits.
     """
     jobs = [
-        Job(probe, 1, name, dataset, {"test": f"{ids}{dataset}", "train": name}, {"protocol": "p"}, None, seed)
+        Job(
+            probe,
+            1,
+            name,
+            dataset,
+            {"test": f"{ids}{dataset}".replace("/", "-"), "train": name},
+            {"protocol": "p"},
+            None,
+            seed,
+        )
         for name in backbones
         for dataset in datasets
         for seed in (range(seeds) if isinstance(seeds, int) else seeds[name])
     ]
 
     def work(job: Job) -> dict[str, Any]:
-        right = hits(job.backbone, job.dataset, job.seed)
-        labels = np.arange(len(right)) % classes
-        names = [f"{ids}{job.dataset}/{number}" for number in range(len(right))]
-        images = ScoredImages.labelled([f"class{number}" for number in range(classes)], labels, names)
-        units = hit_units(right, images) if kept(job.backbone, job.dataset) else None
-        return fits_kept([Fit(probe, None, job.seed, [("top1", float(right.mean()))], units=units)])
+        made = fit(job) if fit else fit_with_hits(job, hits(job.backbone, job.dataset, job.seed), classes, ids)
+        return fits_kept([made if kept(job.backbone, job.dataset) else replace(made, units=None)])
 
     data = RunData(
         title="Own study",
