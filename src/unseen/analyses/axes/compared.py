@@ -73,7 +73,6 @@ def _slopes(scores: Sequence[Score]) -> Floats:
     beside = [[scaled(replace(score, value=score.value + step)) for score in scores] for step in (-STEP, STEP)]
     local = np.subtract(beside[1], beside[0]) / (2 * STEP)
     apart = np.subtract.outer(values, values)
-    return np.divide(
-        np.subtract.outer(logits, logits), apart, out=np.broadcast_to(local, apart.shape).copy(),
-        where=np.abs(apart) > STEP,
-    )  # fmt: skip
+    slopes = np.broadcast_to(local, apart.shape).copy()
+    np.divide(np.subtract.outer(logits, logits), apart, out=slopes, where=np.abs(apart) > STEP)
+    return slopes

@@ -210,9 +210,8 @@ def unit_values(unit: Unit, metric: str) -> Callable[[KeptUnits], Values]:
         assert of_each is not None
         if unit == "concepts":
             assert units.images is not None
-            return concept_accuracies(of_each[None], units.images.labels)[0][0]
-        kept: Values = of_each
-        return kept
+            return np.asarray(concept_accuracies(of_each[None], units.images.labels)[0][0])
+        return of_each
 
     return values
 

@@ -24,6 +24,7 @@ class Series:
         z: heights, in a 3-D figure.
         backbone: the backbone that it belongs to, which decides its look (`looks.dressed`).
         variant: number among several lines of the same backbone; each has different dashes.
+        solid: whether its line never has dashes, since gaps would be misread, as in an interval.
         colour: number of one of the page's colours, a colour as `#rrggbb`, or None for grey.
         group: readers hide and show the series of a group together; empty for series that are always visible.
         strong: thick, in front and named in the figure: the subject of the page, not a comparison.
@@ -47,6 +48,7 @@ class Series:
     labels: Sequence[str] = ()
     backbone: str = ""
     variant: int = 0
+    solid: bool = False
     z: Sequence[float] = ()
 
 

@@ -86,7 +86,9 @@ def _is_crowded(figure: Figure) -> bool:
 
 def _has_legend_beside(figure: Figure, names: int) -> bool:
     """Whether the legend is beside the axes: with many names, and if lines of ranks are everywhere."""
-    return not figure.polar and (names > MOST_NAMED or figure.drawing == "bump")
+    if figure.polar or {series.name for series in figure.series} <= {text for _, text in figure.y_ticks}:
+        return False  # spokes and the y-axis have names of their own
+    return names > MOST_NAMED or figure.drawing == "bump"
 
 
 def _colour(series: Series) -> str:
@@ -179,7 +181,8 @@ def _name(axes: Any, figure: Figure) -> None:
     handles += [mpl.lines.Line2D([], [], color=colour, lw=1.1, marker="o", ms=4) for colour in groups.values()]
     shown = dict(zip([*names, *groups], handles, strict=True))
     shown.pop("", None)
-    if not shown or figure.polar:
+    on_axis = {text for _, text in figure.y_ticks}
+    if shown.keys() <= on_axis or figure.polar:
         return
     size = 9 if len(shown) < 20 else 6
     if _has_legend_beside(figure, len(shown)):

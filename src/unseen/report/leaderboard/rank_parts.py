@@ -60,7 +60,7 @@ def rank_figure(placed: Sequence[Placed], title: str = "") -> Figure:
         series += [
             Series(
                 each.backbone, [float(each.low), float(each.high)], [place, place], mode="lines",
-                backbone=each.backbone, strong=True, hover=[text, text],
+                backbone=each.backbone, strong=True, solid=True, hover=[text, text],
             ),
             Series(
                 each.backbone, [float(each.rank)], [place], mode="markers", backbone=each.backbone, strong=True,
