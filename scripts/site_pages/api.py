@@ -32,6 +32,7 @@ RESULTS = {
     "Robustness": ["unseen.api.shifts", "unseen.analyses.robustness.fits.ShiftStudy"],
     "Leaderboard": ["unseen.papers.leaderboard"],
     "Panels": ["unseen.analyses.panels.of_runs"],
+    "StudyLeaderboard": ["unseen.analyses.core.study_leaderboard"],
     "Backbone": ["unseen.backbones.backbone"],
     "OpenDataset": ["unseen.data.core.open_dataset"],
     "Features": ["unseen.features.features"],

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hit_runs import normal_hits, write_hit_run
 from result_records import concept_records
 from run_folders import write_concept_run
 
-from unseen.analyses.leaderboard import leaderboard_with_runs
+from unseen.analyses.core.study_leaderboard import StudyLeaderboard
+from unseen.analyses.leaderboard import any_leaderboard, leaderboard_with_runs
 from unseen.errors import UserError
 from unseen.exchange.contributions import Contribution, read_contributions
 from unseen.papers.concept_generalization import DOMAINS, published_accuracies, seen_only_models
@@ -177,3 +179,65 @@ def test_a_published_model_is_left_out_of_its_own_line(tmp_path: Path, name: str
     slope, level = np.polyfit(logits[:, 0], logits[:, 5], 1)
     expected = 1 / (1 + np.exp(-(slope * np.log(0.76 / 0.24) + level)))
     assert entry.effective["l5"].value == pytest.approx(0.55 - expected, abs=1e-9)
+
+
+def concept_run_with_hits(folder: Path, *names: str) -> Path:
+    """Backbones on the concepts of ImageNet-CoG: the first two are alike, others are each worse."""
+    accuracy = {name: 0.7 - 0.15 * max(0, place - 1) for place, name in enumerate(names)}
+    backbones = [Backbone(name, "yours") for name in names]
+    return write_concept_run(folder, backbones, flat, hits=normal_hits(accuracy, 500, spread=0.5), seeds=2)
+
+
+@pytest.mark.parametrize("by", ["l5", "mean"])
+def test_own_backbones_are_ranked_among_themselves_from_their_hits(tmp_path: Path, by: Any) -> None:
+    folder = concept_run_with_hits(tmp_path / "run", "a", "ResNet50", "worse")
+    board = leaderboard_with_runs([folder], by=by)
+    assert board.own is not None
+    assert {*board.own.names[:2]} == {"a", "ResNet50 (yours)"}
+    assert list(zip(board.own.low.tolist(), board.own.high.tolist(), strict=True)) == [(1, 2), (1, 2), (3, 3)]
+    assert board.own.groups == (board.own.names[:2], ("worse",))
+    table = board.to_frame().set_index("model")
+    domain = "l5" if by == "l5" else "mean"
+    own = dict(zip(board.own.names, board.own.value, strict=True))
+    assert {name: table.loc[name, domain] for name in own} == pytest.approx(own)
+    assert table.loc["worse", ["own_rank", "own_low", "own_high", "own_group"]].tolist() == [3, 3, 3, 2]
+    assert table["own_rank"].isna().sum() == 31
+    assert leaderboard_with_runs([folder], by="effective").own is None
+
+
+def test_own_backbones_of_a_site_are_ranked_among_themselves_too(tmp_path: Path) -> None:
+    folder = concept_run_with_hits(tmp_path / "run", "a", "b", "worse")
+    board = leaderboard_with_runs([], read_contributions([folder]), behind=[folder])
+    assert board.own is not None
+    assert board.own.groups[1] == ("worse",)
+    assert leaderboard_with_runs([], read_contributions([folder])).own is None
+
+
+def test_one_own_backbone_or_none_with_hits_has_no_ranks_of_its_own(tmp_path: Path) -> None:
+    one = concept_run_with_hits(tmp_path / "one", "a")
+    without = write_concept_run(tmp_path / "two", [MINE, Backbone("b", "yours")], flat)
+    assert leaderboard_with_runs([one]).own is None
+    assert leaderboard_with_runs([without]).own is None
+    both = leaderboard_with_runs([concept_run_with_hits(tmp_path / "three", "a", "c"), without])
+    assert both.own is not None
+    assert {*both.own.names} == {"a", "c"}
+    assert "mine is not ranked among yours: l5: logistic of mine on l5 keeps no values" in both.notice
+
+
+def test_which_leaderboard_runs_are_on(tmp_path: Path) -> None:
+    levels = concept_run_with_hits(tmp_path / "levels", "a", "b", "worse")
+    other = write_hit_run(tmp_path / "other", ["a", "b"], normal_hits({"a": 0.6, "b": 0.5}))
+    assert not isinstance(any_leaderboard([levels]), StudyLeaderboard)
+    assert not isinstance(any_leaderboard([levels], by="l5"), StudyLeaderboard)
+    by_l3 = any_leaderboard([levels], by="l3")
+    assert isinstance(by_l3, StudyLeaderboard)
+    assert by_l3.rankings[0].by == ("l3",)
+    for by, expected in ((None, ("a", "b", "c")), ("mean", ("a", "b", "c")), ("b", ("b",))):
+        board = any_leaderboard([other], by=by)
+        assert isinstance(board, StudyLeaderboard)
+        assert board.rankings[0].by == expected
+    for by in ("l6", "effective"):
+        with pytest.raises(UserError, match=f"no scores on a data set '{by}'; there are a, b, c"):
+            any_leaderboard([other], by=by)
+    with pytest.raises(UserError, match="by must be one of l5, mean, effective, not 'l6'"):
+        any_leaderboard([levels], by="l6")

@@ -1,11 +1,13 @@
 """`unseen leaderboard` as a user types it."""
 
 import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hit_runs import normal_hits, write_hit_run
 from run_folders import write_concept_run
 
 from unseen.papers.concept_generalization import DOMAINS
@@ -100,7 +102,6 @@ def test_pages_and_tables_are_written(unseen: Unseen, tmp_path: Path) -> None:
         (["--category", "self-supervised"], "not 'self-supervised'; did you mean self-supervision?"),
         (["--by", "l6"], "--by must be one of l5, mean, effective, not 'l6'"),
         (["--out", "board.docx"], "--out ends in .html for a page, or in .csv, .json, .parquet, .md, .tex"),
-        (["--open"], "--open needs a page"),
         (["nowhere"], "nowhere: no run.json in it"),
     ],
 )
@@ -146,3 +147,52 @@ def test_a_site_does_not_mix_with_other_files(unseen: Unseen, tmp_path: Path) ->
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
     for _ in range(2):  # a new folder, then an earlier site
         assert unseen("leaderboard", "--site", tmp_path / "site").code == 0
+
+
+ACCURACY = {"best": 0.8, "[red]near": 0.8, "far": 0.4}
+
+
+def test_backbones_of_another_study_are_ranked_among_themselves(
+    unseen: Unseen, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = write_hit_run(tmp_path / "run", [*ACCURACY], normal_hits(ACCURACY, spread=0.2))
+    answer = unseen("leaderboard", run, "--out", tmp_path / "page.html")
+    assert answer.code == 0
+    assert [row[:3] for row in lines(answer.out)][-1] == ["3", "2", "far"]
+    assert answer.out.count("(1–2)") == 2
+    assert "[red]near" in answer.out
+    assert "In brackets: 95% interval of the rank" in answer.out
+    assert "<title>Leaderboard of your backbones</title>" in (tmp_path / "page.html").read_text()
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = unseen("leaderboard", run).out
+    assert max(len(line.rstrip()) for line in narrow.splitlines()) <= 60
+
+
+def test_rankings_as_json_and_as_a_table(unseen: Unseen, tmp_path: Path) -> None:
+    run = write_hit_run(tmp_path / "run", [*ACCURACY], normal_hits(ACCURACY, spread=0.2))
+    answer = unseen("leaderboard", run, "--json", "--by", "b", "--out", tmp_path / "table.csv")
+    [ranking] = json.loads(answer.out)["rankings"]
+    assert (ranking["by"], ranking["rank_basis"], ranking["units"]) == (["b"], "pairs", ["images"])
+    last = ranking["backbones"][-1]
+    assert [last[key] for key in ("backbone", "rank", "low", "high", "group", "others")] == ["far", 3, 3, 3, 2, None]
+    with (tmp_path / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [rows[-1][key] for key in ("backbone", "rank", "rank_low", "rank_high", "tie_group")] == ["far", *"3332"]
+    published = json.loads(unseen("leaderboard", "--json", "--category", "reference").out)
+    assert (published["by"], published["rank_intervals"], len(published["models"])) == ("l5", "seeds", 1)
+    refused = unseen("leaderboard", run, "--category", "reference")
+    assert (refused.code, refused.out) == (2, "")
+
+
+def test_own_backbones_on_imagenet_cog_are_ranked_among_themselves(unseen: Unseen, tmp_path: Path) -> None:
+    backbones = [Backbone(name, "yours") for name in ("a", "b", "worse")]
+    hits = normal_hits({"a": 0.6, "b": 0.6, "worse": 0.3}, spread=0.2)
+    run = write_concept_run(tmp_path / "run", backbones, lambda *_: 0.5, hits=hits)
+    words = " ".join(unseen("leaderboard", run, "--site", tmp_path / "site").out.split())
+    assert "worse 3, tie group 2" in words
+    page = (tmp_path / "site/index.html").read_text()
+    assert "Your backbones among themselves" in page
+    assert "95% range over seeds" in page
+    with (tmp_path / "site/leaderboard.csv").open() as file:
+        own = {row["model"]: row["own_group"] for row in csv.DictReader(file) if row["own_group"]}
+    assert own["worse"] == "2"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from hit_runs import Hits, fit_with_hits
 
 from unseen.analyses.robustness.fits import ShiftSettings, study_shifts
 from unseen.analyses.robustness.table import shift_table
@@ -18,6 +19,7 @@ from unseen.probes.finetuning.trial import TRIAL_REVISION, Trial
 from unseen.probes.job import Fit, Job, Pairs, fits_kept
 from unseen.probes.many_shot import ERICSSON_2021, ManyShotProtocol, Metric
 from unseen.probes.probe import Probe
+from unseen.probes.units import CORRECT
 from unseen.report.shifts.files import write_study
 from unseen.runs.executors.here import run_here
 from unseen.runs.record import write_run
@@ -42,11 +44,13 @@ def write_task_run(
     grid: FinetuneGrid | None = None,
     top1: Mapping[str, float] | None = None,
     seeds: Sequence[int] = (0,),
+    hits: Hits | None = None,
 ) -> Path:
     """A finished run; `score` gives what a backbone has on a data set in a setting: linear, ece, scaled-ece, 5-shot.
 
     With a grid it has been fine-tuned too, and `score` gives finetuned, finetuned-ece and finetuned-scaled-ece. Scores
-    of fine-tuning and of episodes grow by `SEED_STEP` with each seed.
+    of fine-tuning and of episodes grow by `SEED_STEP` with each seed. With `hits`, linear probes keep them, and their
+    accuracy is the mean.
     """
     jobs: list[Job] = []
     for name in backbones:
@@ -68,9 +72,11 @@ def write_task_run(
         if job.probe == FineTuned.name:
             tuned = {"top1": "finetuned", "ece": "finetuned-ece", "scaled-ece": "finetuned-scaled-ece"}
             return search_kept(job, [(metric, score(*of, setting) + more) for metric, setting in tuned.items()])
-        values = [("top1", score(*of, "linear")), ("ece", score(*of, "ece")), ("scaled-ece", score(*of, "scaled-ece"))]
+        units = fit_with_hits(job, hits(*of, 0)).units if hits else None
+        linear = score(*of, "linear") if units is None else float(units.arrays[CORRECT].mean())
+        values = [("top1", linear), ("ece", score(*of, "ece")), ("scaled-ece", score(*of, "scaled-ece"))]
         details = {"penalty": 1.0, "edge": None, "converged": [True], "refit_converged": True, "temperatures": [1.0]}
-        return fits_kept([Fit(job.probe, None, 0, values, details)])
+        return fits_kept([Fit(job.probe, None, 0, values, details, units=units)])
 
     used = [Linear(protocol=protocol), Centroids(), *([FineTuned(grid)] if grid else [])]
     data = run_record(

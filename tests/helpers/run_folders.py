@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hit_runs import Hits, fit_with_hits
+
 from studies import run_of, study_of
 from unseen.papers.comparability import ScoredData, published_domain
 from unseen.papers.concept_generalization import DOMAINS
@@ -44,8 +46,12 @@ def write_concept_run(
     published: str = "cog-v2",
     notices: Sequence[Notice] = (),
     seeds: int = 3,
+    hits: Hits | None = None,
 ) -> Path:
-    """A run with some seeds; `accuracy` gives the top-1 of a backbone on a domain with a seed."""
+    """A run with some seeds; `accuracy` gives the top-1 of a backbone on a domain with a seed.
+
+    With `hits`, results keep them, and the top-1 is their mean.
+    """
     jobs = [
         logistic_job(backbone.name, domain, shots, seed)
         for backbone in backbones
@@ -54,6 +60,8 @@ def write_concept_run(
     ]
 
     def work(job: Job) -> dict[str, Any]:
+        if hits is not None:
+            return fits_kept([fit_with_hits(job, hits(job.backbone, job.dataset, job.seed))])
         value = accuracy(job.backbone, job.dataset, job.seed)
         return fits_kept([Fit("logistic", job.shots, job.seed, [("top1", value), ("top5", min(1.0, value + 0.2))])])
 

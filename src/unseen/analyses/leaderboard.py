@@ -1,14 +1,15 @@
 """A user's runs on the leaderboard of ImageNet-CoG."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.backbones.catalogue import catalogue
-from unseen.errors import UserError, option
+from unseen.errors import UserError, argument, did_you_mean, option
+from unseen.metrics.paired.standings import Standings
 from unseen.papers.concept_generalization import DOMAINS, measured_accuracies, published_accuracies
-from unseen.papers.leaderboard import By, Leaderboard, Own, leaderboard
+from unseen.papers.leaderboard import BY, By, Leaderboard, Own, leaderboard
 from unseen.runs.cautions import Caution
 from unseen.runs.comparability_words import RERUN, caveats, comparison_notices, refuse_other_data, with_protocol
 from unseen.runs.data import Backbone, RunData
@@ -16,6 +17,7 @@ from unseen.runs.score import shots_name
 from unseen.runs.tables import score_table, summarise
 
 if TYPE_CHECKING:
+    from unseen.analyses.core.study_leaderboard import StudyLeaderboard
     from unseen.exchange.contributions import Contribution
 
 PROTOCOL = "cog-v2"
@@ -28,6 +30,7 @@ def leaderboard_with_runs(
     shots: str = "all",
     by: By = "l5",
     elsewhere: bool = False,
+    behind: Sequence[Path] = (),
 ) -> Leaderboard:
     """The leaderboard with the backbones of runs and contributed models among the published ones.
 
@@ -37,6 +40,7 @@ def leaderboard_with_runs(
 
     Args:
         elsewhere: whether contributed models are shown elsewhere if none is on the leaderboard.
+        behind: folders of runs that contributed models were read from.
     """
     if not folders and not contributions:
         return leaderboard(shots=shots, by=by)
@@ -84,8 +88,81 @@ def leaderboard_with_runs(
         )
         for name, original in zip(names, found.models, strict=True)
     }
-    notice = " ".join([*data.notices, *comparison_notices(data), *left_out])
-    return leaderboard(own, about, shots=shots, by=by, notice=notice)
+    labels = dict(zip(found.models, names, strict=True))
+    if behind:
+        labels = {each.source: name for name, each in about.items() if each.source}
+    among, not_ranked = own_standings(_of_protocol(behind) if behind else data, labels, shots, by)
+    notice = " ".join([*data.notices, *comparison_notices(data), *left_out, *not_ranked])
+    return replace(leaderboard(own, about, shots=shots, by=by, notice=notice), own=among)
+
+
+def own_standings(
+    data: RunData | None, names: Mapping[str, str], shots: str, by: By
+) -> tuple[Standings | None, list[str]]:
+    """The backbones of runs ranked among themselves by the accuracy that the leaderboard ranks by.
+
+    Args:
+        names: backbone → its name on the leaderboard; others are left out.
+
+    Returns:
+        The standings, None if there are none, and sentences about backbones that cannot be compared with the others.
+    """
+    if data is None or by == "effective":
+        return None, []
+    # Comparisons need the results of runs, and the code that reads them.
+    from unseen.analyses.core.rankings import rankings_by
+    from unseen.runs.shots import one_number_of_shots
+
+    only = replace(data, scores=[score for score in data.scores if score.backbone in names])
+    for ranking in rankings_by(only, {"logistic": one_number_of_shots(shots)}, "l5" if by == "l5" else None):
+        if ranking.standings is not None:
+            not_ranked = [
+                f"{names[each.backbone]} is not ranked among yours: {each.reason}." for each in ranking.left_out
+            ]
+            found = ranking.standings
+            return replace(found, names=tuple(names[name] for name in found.names)), [*not_ranked, *ranking.notes]
+    return None, []
+
+
+def _of_protocol(folders: Sequence[Path]) -> RunData | None:
+    """The runs on the concepts of ImageNet-CoG, merged; None if there are none."""
+    from unseen.runs.merge import merge_runs
+    from unseen.runs.record import read_runs
+
+    runs = [(folder.resolve().name, data) for folder, data in zip(folders, read_runs(folders), strict=True)]
+    of_levels = [(name, data.on_axes("concepts")) for name, data in runs if data.published == PROTOCOL]
+    return merge_runs(of_levels) if of_levels else None
+
+
+def any_leaderboard(
+    places: Sequence[Path], *, shots: str | None = None, by: str | None = None
+) -> "Leaderboard | StudyLeaderboard":
+    """The leaderboard of ImageNet-CoG, with runs on its concepts and results files, or that of runs of any study.
+
+    Args:
+        shots: a number, or `all`; by default all, and of other studies the most of each probe.
+        by: one of `BY`, by default `l5`; or a data set of the runs, whose backbones are then ranked among themselves.
+    """
+    folders, contributions = runs_and_contributions(places)
+    if folders and not contributions:
+        from unseen.runs.record import read_record
+
+        records = [read_record(folder)[0] for folder in folders]
+        datasets = {domain.name for record in records for domain in record.domains}
+        if any(record.published != PROTOCOL for record in records) or (by in datasets and by not in BY):
+            from unseen.analyses.core.study_leaderboard import study_leaderboard
+
+            mean = by == "mean" and by not in datasets
+            return study_leaderboard(folders, shots=shots, by=None if mean else by)
+    return leaderboard_with_runs(folders, contributions, shots=shots or "all", by=known_order(by or "l5"))
+
+
+def known_order(by: str) -> By:
+    """A criterion of the leaderboard of ImageNet-CoG; anything else is an error."""
+    for known in BY:
+        if by == known:
+            return known
+    raise UserError(f"{argument('by')} must be one of {', '.join(BY)}, not '{by}'{did_you_mean(by, BY)}")
 
 
 def runs_and_contributions(places: Sequence[Path]) -> "tuple[list[Path], list[Contribution]]":

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from unseen.errors import UserError, did_you_mean
 from unseen.extras import naming_extras
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from unseen.analyses.core.study_leaderboard import StudyLeaderboard
     from unseen.papers.leaderboard import Leaderboard
 
 
@@ -39,21 +39,26 @@ def published(name: str) -> "pd.DataFrame":
 def leaderboard(
     run: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     *,
-    by: Literal["l5", "mean", "effective"] = "l5",
-    shots: int | str = "all",
-) -> "Leaderboard":
-    """Rank the 31 models of ImageNet-CoG on unseen concepts, together with your own.
+    by: str | None = None,
+    shots: int | str | None = None,
+) -> "Leaderboard | StudyLeaderboard":
+    """Rank the 31 models of ImageNet-CoG on unseen concepts, together with your own; or the backbones of any runs.
 
     Args:
-        run: a run (or its folder) on the concepts of ImageNet-CoG, a results file (`run.export`), or a list of these;
-            None for the published models alone. Results files on other data are skipped, and the `notice` of the
-            leaderboard gives the reason.
-        by: rank by accuracy on L5 ("l5"), by mean accuracy over L1 to L5 ("mean"), or by effective concept
-            generalization ("effective").
-        shots: training images per concept: 1, 2, 4 … 128, or "all".
+        run: a run (or its folder), a results file (`run.export`), or a list of these; None for the published models
+            alone. Runs on the concepts of ImageNet-CoG and results files are ranked among the published models; results
+            files on other data are skipped, and the `notice` of the leaderboard gives the reason. The backbones of
+            other runs are ranked among themselves, by every probe.
+        by: rank by accuracy on L5 ("l5", the default), by mean accuracy over L1 to L5 ("mean"), or by effective concept
+            generalization ("effective"). Backbones of other runs are ranked by the mean over data sets, or by the data
+            set of this name.
+        shots: training images per concept: 1, 2, 4 … 128, or "all". By default all; for other runs, the most that each
+            probe was trained with.
 
     Returns:
-        A leaderboard, with `.to_frame()` and `.entries` in order of rank.
+        A leaderboard, with `.to_frame()`, and `.entries` in order of rank; for other runs, with `.to_frame()` and one
+        of `.rankings` per probe. Where results keep which test images are classified correctly, the ranks of your own
+        backbones have an interval and a tie group, from comparisons of all pairs on the same images.
 
     Example:
         >>> unseen.leaderboard(by="effective").to_frame()[["rank", "model", "effective"]].head(3).round(4)
@@ -62,11 +67,7 @@ def leaderboard(
         1     2              s-DINO     0.0431
         2     3   d-Semi-Weakly-Sup     0.0419
     """
-    from unseen.analyses.leaderboard import leaderboard_with_runs, runs_and_contributions
-    from unseen.papers.leaderboard import BY
+    from unseen.analyses.leaderboard import any_leaderboard
 
-    if by not in BY:
-        raise UserError(f"by must be one of {', '.join(BY)}, not '{by}'{did_you_mean(by, BY)}")
     places = [Path(each) for each in ([] if run is None else [run] if isinstance(run, str | PathLike) else run)]
-    folders, contributions = runs_and_contributions(places)
-    return leaderboard_with_runs(folders, contributions, shots=str(shots), by=by)
+    return any_leaderboard(places, shots=None if shots is None else str(shots), by=by)

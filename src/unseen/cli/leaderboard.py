@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unseen.cli.choices import choose, one_of
-from unseen.cli.output import console, note, print_table
+from unseen.cli.choices import choose
+from unseen.cli.output import Json, console, note, print_json, print_table
+from unseen.cli.rankings import rank_text, show_rankings, write_board_table
 from unseen.errors import UserError
 from unseen.text.words import counted
 
@@ -23,11 +24,19 @@ WHAT = {"l5": "accuracy on L5", "mean": "mean accuracy on L1 to L5", "effective"
 def leaderboard(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(help="Run folders or results files (unseen export) to rank among the published models."),
+        typer.Argument(
+            help="Run folders. Those on the concepts of ImageNet-CoG, and results files (unseen export), are ranked "
+            "among the published models; backbones of other studies are ranked among themselves."
+        ),
     ] = None,
     shots: Annotated[
-        str, typer.Option(help="Training images per concept: 1, 2, 4, 8, 16, 32, 64, 128 or all.")
-    ] = "all",
+        str | None,
+        typer.Option(
+            help="Training images per concept: 1, 2, 4, 8, 16, 32, 64, 128 or all. Default: all; for other studies, "
+            "the most of each probe.",
+            show_default=False,
+        ),
+    ] = None,
     category: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,14 +45,15 @@ def leaderboard(
         ),
     ] = None,
     by: Annotated[
-        str,
-        one_of(
-            "l5",
-            "mean",
-            "effective",
-            help="Rank by accuracy on L5, mean accuracy on L1 to L5, or effective concept generalization.",
+        str | None,
+        typer.Option(
+            metavar="[l5|mean|effective|DATASET]",
+            autocompletion=lambda incomplete: [word for word in WHAT if word.startswith(incomplete)],
+            help="Rank by accuracy on L5 (the default), mean accuracy over L1 to L5, or effective concept "
+            "generalization; backbones of other studies by the mean over data sets (the default) or by one data set.",
+            show_default=False,
         ),
-    ] = "l5",
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Also write a page (.html) or a table (.csv, .json, .parquet, .md, .tex).")
     ] = None,
@@ -55,44 +65,69 @@ def leaderboard(
             "download. The folder must be empty or an earlier site.",
         ),
     ] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Rank the 31 models of ImageNet-CoG, and yours, on unseen concepts. Needs no data."""
-    from dataclasses import replace
+    """Rank the 31 models of ImageNet-CoG, and yours, on unseen concepts; or the backbones of any study.
 
-    from unseen.analyses.leaderboard import leaderboard_with_runs, runs_and_contributions
+    Without runs it needs no data.
+    """
+    from unseen.analyses.leaderboard import any_leaderboard
     from unseen.papers import cog_models
-    from unseen.papers.leaderboard import BY
+    from unseen.papers.leaderboard import Leaderboard
 
-    shown_page = site / "index.html" if site is not None else out
-    if open_ and (shown_page is None or shown_page.suffix != ".html"):
-        raise UserError("--open needs a page to open: add --out leaderboard.html")
-    if site is not None:
-        _refuse_other_folder(site)
     known = list(dict.fromkeys(cog_models()["category"]))
     wanted = {choose("--category", name, known) for name in category or ()}
-    elsewhere = False
     if site is not None:
-        from unseen.exchange.contributions import read_contributions
-        from unseen.report.leaderboard.transfer import has_transfer
-
-        folders, contributions = list[Path](), read_contributions(runs or [])
-        elsewhere = has_transfer(contributions)
+        _refuse_other_folder(site)
+        _show(_with_site(runs or [], site, shots=shots, by=by), wanted, out, as_json=as_json)
     else:
-        folders, contributions = runs_and_contributions(runs or [])
-    board = leaderboard_with_runs(folders, contributions, shots=shots, by=choose("--by", by, BY), elsewhere=elsewhere)
+        board = any_leaderboard(runs or [], shots=shots, by=by)
+        if isinstance(board, Leaderboard):
+            _show(board, wanted, out, as_json=as_json)
+        elif wanted:
+            raise UserError("--category is only for the models of ImageNet-CoG; leave it out")
+        else:
+            show_rankings(board, out, as_json=as_json)
+    for written in filter(None, (out, site)):
+        note(f"Wrote {written}")
+
+
+def _with_site(runs: "Sequence[Path]", site: Path, *, shots: str | None, by: str | None) -> "Leaderboard":
+    """The leaderboard with runs and results files, after its site is written."""
+    from unseen.analyses.leaderboard import known_order, leaderboard_with_runs
+    from unseen.exchange.contributions import is_results, read_contributions
+    from unseen.report.leaderboard.site import write_site
+    from unseen.report.leaderboard.transfer import has_transfer
+
+    contributions = read_contributions(runs)
+    board = leaderboard_with_runs(
+        [], contributions, shots=shots or "all", by=known_order(by or "l5"), elsewhere=has_transfer(contributions),
+        behind=[run for run in runs if not is_results(run)],
+    )  # fmt: skip
+    write_site(board, contributions, site)
+    return board
+
+
+def _show(board: "Leaderboard", wanted: set[str], out: Path | None, *, as_json: bool) -> None:
+    """Write the page or table, and print the models of the wanted categories."""
+    from dataclasses import replace
+
     shown = replace(board, entries=tuple(e for e in board.entries if not wanted or e.category in wanted or e.yours))
     if out is not None:
         _write(board, shown, out)
-    if site is not None:
-        from unseen.report.leaderboard.site import write_site
+    if as_json:
+        print_json(_as_json(shown))
+    else:
+        _print(shown, len(board.entries))
 
-        write_site(board, contributions, site)
-    _print(shown, len(board.entries))
-    for written in filter(None, (out, site)):
-        note(f"Wrote {written}")
-    if open_ and shown_page is not None:
-        typer.launch(str(shown_page.resolve()))
+
+def _as_json(board: "Leaderboard") -> dict[str, Any]:
+    """The leaderboard as JSON, with what its ranks are from."""
+    models = board.to_frame().astype(object)
+    return {
+        "by": board.by, "shots": board.shots, "rank_intervals": "seeds",
+        "models": models.where(models.notna(), None).to_dict("records"), "notice": board.notice,
+    }  # fmt: skip
 
 
 def _refuse_other_folder(site: Path) -> None:
@@ -108,11 +143,7 @@ def _write(board: "Leaderboard", shown: "Leaderboard", out: Path) -> None:
 
         write_leaderboard_page(board, out)
         return
-    from unseen.runs.tables import WRITERS, write_table
-
-    if out.suffix not in WRITERS:
-        raise UserError(f"{out}: --out ends in .html for a page, or in {', '.join(WRITERS)} for a table")
-    write_table(shown.to_frame(), out)
+    write_board_table(shown.to_frame(), out)
 
 
 def _print(board: "Leaderboard", models: int) -> None:
@@ -154,6 +185,7 @@ def _print_notes(board: "Leaderboard", marks: dict[str, str], domain: str) -> No
     out.soft_wrap = False
     lines = [f"{mark} Not a fair comparison with ResNet50: {text}" for text, mark in marks.items()]
     of = "L5" if domain == "l5" else "the mean over L1 to L5"
+    lines += _own_lines(board)
     lines += [
         "In brackets: 95% interval of the rank, from the standard deviation of accuracies over seeds.",
         f"vs R50: difference from ResNet50 on {of}, in percentage points. effective: accuracy on {of} above what "
@@ -163,6 +195,18 @@ def _print_notes(board: "Leaderboard", marks: dict[str, str], domain: str) -> No
     out.print()
     for line in [*filter(None, [board.notice]), *lines]:
         out.print(line)
+
+
+def _own_lines(board: "Leaderboard") -> list[str]:
+    """The ranks of the user's backbones among themselves, in one line."""
+    if board.own is None:
+        return []
+    own = board.own
+    each = [
+        f"{name} {rank_text(int(own.rank[row]), int(own.low[row]), int(own.high[row]))}, tie group {own.group[row]}"
+        for row, name in enumerate(own.names)
+    ]
+    return [f"Among yours, from comparisons on the same test images: {'; '.join(each)}."]
 
 
 def _explained(board: "Leaderboard", domain: str) -> str:

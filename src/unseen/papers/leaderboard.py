@@ -9,6 +9,7 @@ import pandas as pd
 
 from unseen.backbones.catalogue import catalogue
 from unseen.metrics.accuracy_scales import expit, logit
+from unseen.metrics.paired.standings import Standings
 from unseen.metrics.ranks import Ranks, ranks_from_draws
 from unseen.metrics.resampling import Interval, percentile_interval
 from unseen.metrics.robustness import LogitFit
@@ -85,6 +86,8 @@ class Leaderboard:
         generalization: of all models, including those that are not among the entries.
         bands: level → line of its accuracies against those on IN-1K, with its uncertainty.
         notice: what a reader must know about the user's runs.
+        own: the user's backbones ranked among themselves by `by`, from which test images each classifies correctly;
+            None if there are fewer than two with such results, or if `by` is `effective`.
     """
 
     shots: str
@@ -93,6 +96,7 @@ class Leaderboard:
     generalization: ConceptGeneralization
     bands: Mapping[str, ExpectedBand]
     notice: str = ""
+    own: Standings | None = None
 
     @property
     def fits(self) -> dict[str, LogitFit]:
@@ -108,7 +112,11 @@ class Leaderboard:
         return table_html(f"ImageNet-CoG by {self.by}, {self.shots} shots", self.to_frame()[shown])
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per entry; accuracies are shares, `relative` and `effective` those by which entries are ordered."""
+        """One row per entry; accuracies are shares, `relative` and `effective` those by which entries are ordered.
+
+        `rank_low` and `rank_high` are the 95% range of the rank over seeds. If the user's backbones are ranked among
+        themselves, `own_rank`, `own_low`, `own_high` and `own_group` are their ranks, intervals and tie groups.
+        """
         domain = "l5" if self.by == "l5" else "mean"
         rows = [
             {
@@ -120,7 +128,14 @@ class Leaderboard:
             }
             for entry in self.entries
         ]  # fmt: skip
-        return pd.DataFrame(rows)
+        return self._with_own(pd.DataFrame(rows))
+
+    def _with_own(self, table: pd.DataFrame) -> pd.DataFrame:
+        if self.own is None:
+            return table
+        columns = {"rank": self.own.rank, "low": self.own.low, "high": self.own.high, "group": self.own.group}
+        own = {f"own_{name}": pd.Series(values, self.own.names, "Int64") for name, values in columns.items()}
+        return table.assign(**{name: table["model"].map(values) for name, values in own.items()})
 
 
 def leaderboard(

@@ -25,6 +25,7 @@ ROUNDING = 1e-9
 TOLERANCE = {"angle-median": 1.0}
 """How far a metric may be from its value, if it is not known exactly: the widest bin of angles, in degrees."""
 AGAIN = "delete it and the result, and run again"
+ReadImages = Callable[[Path], ScoredImages]
 NAMES: dict[UnitKind, tuple[str, ...]] = {
     "images": (CORRECT,),
     "classes": ("average_precision",),
@@ -73,13 +74,14 @@ class KeptUnits:
         return unit_scores(self.kind, self.arrays, self.images, weights)
 
 
-def kept_units(results: Path, result: Result) -> list[KeptUnits]:
+def kept_units(results: Path, result: Result, images_at: ReadImages = read_labels) -> list[KeptUnits]:
     """What each fit of a result keeps; fits that keep nothing are left out (`why_no_units`).
 
     Files that are missing or damaged, and units that do not give the scores of their fit, are refused.
 
     Args:
         results: folder of the result.
+        images_at: reads the file of a test set; a cached one saves time and memory if many results share it.
     """
     with reading_result(result):
         described = [fit.get(UNITS) for fit in result.values[FITS]]
@@ -97,7 +99,11 @@ def kept_units(results: Path, result: Result) -> list[KeptUnits]:
                 arrays = {name: np.array(of[name]) for name in NAMES[kind]} if kind in SMALL else {}
             if kind not in SMALL:
                 arrays = _beside(results, result, number, str(of.get("sha256", "")))
-        images = None if kind == "episodes" else _images(results, result, kind, arrays)
+        images = (
+            None
+            if kind == "episodes"
+            else _images(images_at, labels_place(results, result.job["reads"]), result, kind, arrays)
+        )
         with reading_result(result):
             identity = str((of or {}).get("identity", "")) or (images.ids if images else "")
             scores = dict(fit.values)
@@ -213,9 +219,10 @@ def _beside(results: Path, result: Result, fit: int, sha256: str) -> dict[str, N
     return arrays
 
 
-def _images(results: Path, result: Result, kind: UnitKind, arrays: Mapping[str, NDArray[Any]]) -> ScoredImages:
-    place = labels_place(results, result.job["reads"])
-    images = read_labels(place)
+def _images(
+    images_at: ReadImages, place: Path, result: Result, kind: UnitKind, arrays: Mapping[str, NDArray[Any]]
+) -> ScoredImages:
+    images = images_at(place)
     if kind == "classes" and len(images.classes) != len(arrays["average_precision"]):
         raise UserError(f"{place}: names other classes than {result.key}.json; delete both files and run again")
     for count in _counts(kind, arrays):

@@ -10,10 +10,12 @@ import pytest
 import scipy.special
 import scipy.stats
 from axis_folders import finetune_job, search_kept, write_shift_fit, write_task_run
+from hit_runs import normal_hits
 from run_folders import write_concept_run
 from task_scores import task_score as one_score
 
 from unseen.analyses.axes.measures import task_measures
+from unseen.analyses.core.comparables import comparables
 from unseen.backbones.backbone import Spec
 from unseen.data.core.decoding.transform import Transform
 from unseen.data.registry import DATASETS
@@ -28,11 +30,12 @@ from unseen.report.axes import across_runs as study
 from unseen.report.axes.across_runs import shared_models, study_axes
 from unseen.report.axes.page_data import AxesPage
 from unseen.report.axes.sources import read_shift_scores
+from unseen.report.axes.words import about_ranks, rank_text
 from unseen.runs.cautions import caution
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.notices import told
-from unseen.runs.record import write_run
+from unseen.runs.record import read_run, write_run
 from unseen.studies.record import Described, about_features, backbone_records, extraction_of
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -621,3 +624,55 @@ def test_who_is_left_on_one_axis_is_named_once(tmp_path: Path) -> None:
     assert [sentence for sentence in page.notices if "Left out" in sentence] == [
         "Left out, only on concepts: c, d, e. Backbones are matched by name."
     ]
+
+
+def hit_runs(folder: Path, tested: tuple[str, ...] = NAMES) -> tuple[Path, Path]:
+    """A run of concepts and one of tasks that keep hits: `a` and `b` are alike, others are each clearly worse."""
+    accuracy = {name: 0.8 - 0.15 * max(0, place - 1) for place, name in enumerate(NAMES)}
+    hits = normal_hits(accuracy, 600, spread=0.3, seeds=0.01)
+    backbones = [Backbone(name, "yours") for name in NAMES]
+    concepts = write_concept_run(folder / "concepts", backbones, concept_accuracy, hits=hits)
+    tasks = write_task_run(folder / "tasks", tested, task_score, hits=hits)
+    return concepts, tasks
+
+
+def test_ranks_are_from_comparisons_where_results_keep_hits(tmp_path: Path) -> None:
+    found = study_axes([*hit_runs(tmp_path)]).axes
+    for name in ("seen", "levels", "linear"):
+        standings = found.standings[name]
+        assert [standings[each].group for each in NAMES] == [1, 1, 2, 3, 4], name
+        assert [(standings[each].low, standings[each].high) for each in NAMES[:3]] == [(1, 2), (1, 2), (3, 3)]
+        assert not any(standing.sure_first for standing in standings.values())
+        assert "comparisons of all pairs" in about_ranks(found, name)
+    assert found.standings["ece"]["a"].group is None
+    assert about_ranks(found, "ece") == "Ranks have no intervals."
+    assert "over seeds" in about_ranks(found, "effective")
+    assert found.standings["effective"]["a"].group is None
+
+
+def test_pairs_on_tasks_are_compared_on_the_scale_of_the_measure(tmp_path: Path) -> None:
+    """The mean of logits over two data sets, each with the p-value that its own comparison has."""
+    _, tasks = hit_runs(tmp_path)
+    measure = study_axes([tasks]).axes.measures["linear"]
+    assert measure.compared is not None
+    each = [place for place in comparables(read_run(tasks)).every if place.place.probe == "linear"]
+    for one, other in ((0, 1), (1, 2), (0, 4)):
+        pairs = [place.difference(NAMES[one], NAMES[other]) for place in each]
+        logits = [scipy.special.logit([place.score[NAMES[number]] for number in (one, other)]) for place in each]
+        slopes = [-np.diff(of)[0] / pair.value for of, pair in zip(logits, pairs, strict=True)]
+        error = np.hypot(*(slope * pair.error for slope, pair in zip(slopes, pairs, strict=True))) / 2
+        assert measure.compared.pairs.error[one, other] == pytest.approx(error)
+        difference = measure.values[NAMES[one]] - measure.values[NAMES[other]]
+        assert measure.compared.pairs.value[one, other] == pytest.approx(difference)
+
+
+def test_a_sure_first_rank_is_that_of_a_resolved_winner(tmp_path: Path) -> None:
+    found = study_axes([hit_runs(tmp_path, NAMES[1:])[1]]).axes.standings["linear"]
+    assert found["b"].sure_first
+    assert rank_text(found["b"]) == "rank 1 of 4 (tie group 1)"
+
+
+def test_beside_published_models_ranks_are_over_seeds(tmp_path: Path) -> None:
+    found = study_axes([hit_runs(tmp_path)[0]], published=True).axes
+    assert all(standing.group is None for standing in found.standings["levels"].values())
+    assert "printed standard deviations" in about_ranks(found, "levels")

@@ -218,6 +218,8 @@ def test_exported_tables_say_what_their_columns_hold(page: AxesPage, tmp_path: P
         "levels percent",
         "levels logit",
         "levels rank",
+        "levels rank low",
+        "levels rank high",
     ]
     assert held["levels percent"].to_numpy() == pytest.approx(100 * np.array(LEVELS))
     assert held["levels logit"].to_numpy() == pytest.approx(scipy.special.logit(LEVELS))

@@ -2,11 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isclose
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from unseen.analyses.axes.compared import compared_logits
+from unseen.analyses.axes.compared_pairs import ComparedPairs
 from unseen.analyses.axes.together import CONCEPTS, SEEN, SHIFTS, TASKS, Measure
+from unseen.analyses.core.comparable import Comparable
 from unseen.analyses.robustness.fit_scores import RHO
 from unseen.analyses.tasks.averages import FAMILIES, LEAST_SHARE, averages, in_paper, scaled
 from unseen.analyses.tasks.data import OTHER
@@ -55,7 +59,9 @@ ABOUT = {
 }
 
 
-def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure]:
+def concept_measures(
+    accuracies: Accuracies, *, published: bool, compared: Mapping[str, ComparedPairs] = MappingProxyType({})
+) -> list[Measure]:
     """Accuracy on seen concepts, accuracy on the levels, and effective concept generalization.
 
     The drop from seen concepts to levels is not a separate measure, since a classifier at chance has none. It is shown
@@ -64,6 +70,7 @@ def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure
     Args:
         accuracies: accuracies without known errors get no draws.
         published: whether accuracies are on the concepts of ImageNet-CoG, whose models then define the expectation.
+        compared: `seen` and `levels` → comparisons of pairs on the same test images.
     """
     names = accuracies.models
     sure = accuracies.at(np.flatnonzero(np.isfinite(accuracies.error).all(axis=1)).tolist())
@@ -73,13 +80,14 @@ def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure
     found = [
         _measure(SEEN, "seen", "Seen concepts", "Top-1 accuracy of the linear probe on the concepts trained on",
                  names, _logit(seen), _by_name(sure.models, _logit(drawn_seen)),
-                 shares=dict(zip(names, seen.tolist(), strict=True))),
+                 shares=dict(zip(names, seen.tolist(), strict=True)), compared=compared.get("seen")),
         _measure(CONCEPTS, "levels", "Unseen concepts",
                  "Top-1 accuracy of the linear probe, mean over levels L1 to L5. Below it is the difference from seen "
                  "concepts in points, which must be read together with the accuracy: at chance there is no drop",
                  names, _logit(levels), _by_name(sure.models, _logit(drawn_levels)),
                  shares=dict(zip(names, levels.tolist(), strict=True)),
-                 from_seen=dict(zip(names, (100 * (levels - seen)).tolist(), strict=True))),
+                 from_seen=dict(zip(names, (100 * (levels - seen)).tolist(), strict=True)),
+                 compared=compared.get("levels")),
     ]  # fmt: skip
     if published:
         scored = effective_generalization(accuracies, published_accuracies())
@@ -90,11 +98,14 @@ def concept_measures(accuracies: Accuracies, *, published: bool) -> list[Measure
     return found
 
 
-def task_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
+def task_measures(scores: Iterable[Score], compared: Sequence[Comparable] = ()) -> tuple[list[Measure], list[str]]:
     """Linear probes, fine-tuning, few-shot episodes by family of data sets, calibration, dense tasks: means of logits.
 
     A mean is over the data sets (and numbers of shots) that every backbone with any of them has. Its uncertainty comes
     from the intervals of the scores over episodes, if all have one.
+
+    Args:
+        compared: what is comparable on the same test images, from which ranks then are.
 
     Returns:
         The measures, and a sentence about each measure without a common data set, or without some backbones.
@@ -105,7 +116,7 @@ def task_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
             groups.setdefault(_group(score), {}).setdefault(score.backbone, {})[task_setting(score), score.domain] = (
                 score
             )
-    found = {name: _task_measure(name, groups[name]) for name in TITLES if name in groups}
+    found = {name: _task_measure(name, groups[name], compared) for name in TITLES if name in groups}
     apart = [name for name, measure in found.items() if measure is None]
     notes = [
         f"{TITLES[name]} is not shown: the backbones have no data set and number of shots in common." for name in apart
@@ -142,7 +153,9 @@ def _group(score: Score) -> str:
     return f"{setting} {DATASETS[score.domain].few_shot}" if few else setting
 
 
-def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]]) -> Measure | None:
+def _task_measure(
+    name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]], compared: Sequence[Comparable]
+) -> Measure | None:
     shared = [key for key in next(iter(cells.values())) if all(key in of for of in cells.values())]
     # A mean over data sets is not another data set: it is used only if there is nothing else.
     shared = [key for key in shared if key[1]] or shared
@@ -165,6 +178,7 @@ def _task_measure(name: str, cells: Mapping[str, Mapping[tuple[str, str], Score]
     return Measure(
         TASKS, name, TITLES[name], f"{_about(name, shared)}.", values, higher_is_better=metric.higher_is_better,
         draws=draws, shares=_same(plain, values), over_episodes=name.startswith(FEW_SHOT),
+        compared=compared_logits(cells, shared, compared),
     )  # fmt: skip
 
 
@@ -239,10 +253,11 @@ def shift_measures(scores: Iterable[Score]) -> tuple[list[Measure], list[str]]:
 def _measure(
     axis: str, name: str, title: str, about: str, names: Sequence[str], values: Floats, draws: Mapping[str, Floats], *,
     bounded: bool = True, shares: Mapping[str, float] | None = None, from_seen: Mapping[str, float] | None = None,
+    compared: ComparedPairs | None = None,
 ) -> Measure:  # fmt: skip
     return Measure(
         axis, name, title, f"{about}.", dict(zip(names, values.tolist(), strict=True)), bounded=bounded, draws=draws,
-        shares=shares or {}, from_seen=from_seen or {},
+        shares=shares or {}, from_seen=from_seen or {}, compared=compared,
     )  # fmt: skip
 
 

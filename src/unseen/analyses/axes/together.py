@@ -13,10 +13,12 @@ from math import sqrt
 
 import numpy as np
 
+from unseen.analyses.axes.compared_pairs import ComparedPairs
 from unseen.errors import UserError
 from unseen.metrics.accuracy_scales import expit
 from unseen.metrics.comparisons import holm
 from unseen.metrics.correlation import LEAST, Correlation, correlation
+from unseen.metrics.paired.standings import Standings
 from unseen.metrics.ranks import Ranks, rank, ranks_from_draws
 from unseen.metrics.resampling import Floats, Interval, percentile_interval
 from unseen.metrics.residuals import student_two_sided
@@ -42,6 +44,7 @@ class Measure:
         over_episodes: whether draws are of few-shot episodes, which do not cover the choice of the images in them.
         from_seen: backbone → difference of its accuracy from that on seen concepts, in points. It is shown with the
             value and never ranked, since an untrained network has the smallest drop.
+        compared: comparisons of pairs, which ranks are from if all ranked backbones have them; None without any.
     """
 
     axis: str
@@ -55,6 +58,7 @@ class Measure:
     shares: Mapping[str, float] = field(default_factory=dict)
     over_episodes: bool = False
     from_seen: Mapping[str, float] = field(default_factory=dict)
+    compared: ComparedPairs | None = None
 
     def oriented(self, names: Sequence[str]) -> Floats:
         """Values of some backbones, oriented so that greater is better."""
@@ -69,6 +73,13 @@ class Measure:
         columns = [self.draws.get(name, np.full(max(size), self.values[name])) for name in names]
         drawn = self._sign * np.column_stack(columns)
         return ranks_from_draws(self.oriented(names).round(EQUAL), drawn.round(EQUAL))
+
+    def standings(self, names: Sequence[str]) -> Standings | None:
+        """Their ranks from comparisons of pairs; None if some have none."""
+        if self.compared is None:
+            return None
+        turned = replace(self.compared.pairs, value=self._sign * self.compared.pairs.value)
+        return replace(self.compared, pairs=turned).standings(names, self.oriented(names).round(EQUAL))
 
     def percent(self, value: float) -> float:
         """A value in percent, or in points if it is a difference."""
@@ -99,8 +110,9 @@ class Standing:
 
     Attributes:
         of: number of backbones with the measure.
-        low, high: 95% range of ranks over resampled values; None if the uncertainty is unknown.
+        low, high: 95% interval of the rank, from comparisons of pairs or over resampled values; None if it is unknown.
         over_episodes: as in `Measure`; such a range does not support a first rank.
+        group: tie group from 1, from comparisons of pairs; None without them.
         ahead: share of the others that are not better: 1 for the first, 0 for the last.
     """
 
@@ -109,10 +121,14 @@ class Standing:
     low: int | None = None
     high: int | None = None
     over_episodes: bool = False
+    group: int | None = None
 
     @property
     def sure_first(self) -> bool:
-        """Whether the 95% range of the rank is the first rank alone, among several, and can support it."""
+        """Whether the interval of the rank is the first rank alone, among several, and can support it.
+
+        With comparisons of pairs, this holds for a backbone that is resolved to be better than each of the others.
+        """
         return self.of > 1 and self.rank == 1 == self.high and not self.over_episodes
 
     @property
@@ -234,11 +250,19 @@ def _check(measure: Measure) -> None:
 
 
 def _standings(measure: Measure, names: Sequence[str]) -> dict[str, Standing]:
+    compared, count = measure.standings(names), len(names)
+    if compared is not None:
+        columns = (compared.rank.tolist(), compared.low.tolist(), compared.high.tolist(), compared.group.tolist())
+        found = {
+            name: Standing(place, count, low, high, measure.over_episodes, group)
+            for name, place, low, high, group in zip(compared.names, *columns, strict=True)
+        }
+        return {name: found[name] for name in names}
     places = rank(measure.oriented(names).round(EQUAL)).tolist()
     drawn = measure.ranks(names)
-    ends = [(None, None)] * len(names) if drawn is None else zip(drawn.low.tolist(), drawn.high.tolist(), strict=True)
+    ends = [(None, None)] * count if drawn is None else zip(drawn.low.tolist(), drawn.high.tolist(), strict=True)
     return {
-        name: Standing(place, len(names), *range_, over_episodes=measure.over_episodes)
+        name: Standing(place, count, *range_, over_episodes=measure.over_episodes)
         for name, place, range_ in zip(names, places, ends, strict=True)
     }
 

@@ -9,7 +9,6 @@ images; their units are groups of images, each with its pseudo-value of the jack
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -19,9 +18,10 @@ from unseen.errors import UserError
 from unseen.metrics.catalogue import Metric
 from unseen.metrics.comparisons import McNemar, mcnemar
 from unseen.metrics.paired.crossed import PLUS_MINUS, Crossed, crossed
+from unseen.metrics.paired.estimate import PairEstimates
 from unseen.metrics.paired.pairs import all_pairs
 from unseen.metrics.paired.standings import Standings, standings
-from unseen.metrics.paired.units import concept_accuracies
+from unseen.metrics.paired.units import Values, concept_accuracies
 from unseen.metrics.resampling import Floats
 from unseen.probes.units import CORRECT
 from unseen.runs.kept_units import KeptUnits
@@ -138,20 +138,27 @@ class Comparable:
         return PLUS_MINUS if self.unit == "images" and CORRECT in self._first.arrays else ()
 
     @cached_property
+    def pairs(self) -> PairEstimates:
+        """Every backbone minus every other over the seeds that both have, as `difference`; NaN if there are none."""
+        names, seeds = self.backbones, [frozenset(of) for of in self.kept.values()]
+        arrays = np.full((4, len(names), len(names)), np.nan)
+        for shared in {one & other for one in {*seeds} for other in {*seeds}} - {frozenset()}:
+            rows = [place for place, own in enumerate(seeds) if shared <= own]
+            values = np.stack([[self._rows[names[row]][seed] for seed in sorted(shared)] for row in rows])
+            found = all_pairs(values, sizes=self.sizes, classes=self.classes, pseudo_units=self.pseudo_units).estimates
+            chosen = np.array([[seeds[one] & seeds[other] == shared for other in rows] for one in rows])
+            for array, of in zip(arrays, (found.value, found.centre, found.error, found.df), strict=True):
+                array[np.ix_(rows, rows)] = np.where(chosen, of, array[np.ix_(rows, rows)])
+        return PairEstimates(*arrays)
+
+    def pairs_among(self, names: Sequence[str]) -> PairEstimates:
+        """The pairs of some backbones, in their order."""
+        return self.pairs.among([self.backbones.index(name) for name in names])
+
+    @property
     def matrices(self) -> tuple[Floats, Floats]:
         """(B, B) differences, row minus column, and their two-sided p-values; NaN for pairs without a common seed."""
-        names, shared = self.backbones, [sorted(of) for of in self.kept.values()]
-        if all(each == shared[0] for each in shared):
-            values = np.stack([self.rows(name, shared[0]) for name in names])
-            pairs = all_pairs(values, sizes=self.sizes, classes=self.classes, pseudo_units=self.pseudo_units)
-            return pairs.differences, pairs.p_values
-        differences, p_values = np.full((2, len(names), len(names)), np.nan)
-        for one, other in combinations(range(len(names)), 2):
-            if self.seeds_of(names[one], names[other]):
-                pair = self.difference(names[one], names[other])
-                differences[one, other], differences[other, one] = pair.value, -pair.value
-                p_values[one, other] = p_values[other, one] = pair.p_value
-        return differences, p_values
+        return self.pairs.value, self.pairs.p_values
 
     @cached_property
     def standings(self) -> Standings:
@@ -174,7 +181,7 @@ class Comparable:
         return next(iter(next(iter(self.kept.values())).values()))
 
     @cached_property
-    def _rows(self) -> Mapping[str, Mapping[int, Floats]]:
+    def _rows(self) -> Mapping[str, Mapping[int, Values]]:
         of = unit_values(self.unit, self.metric.name)
         return {name: {seed: of(units) for seed, units in seeds.items()} for name, seeds in self.kept.items()}
 
@@ -192,10 +199,10 @@ def unit_of(units: KeptUnits, *, concepts: bool) -> Unit:
     return "groups of images"
 
 
-def unit_values(unit: Unit, metric: str) -> Callable[[KeptUnits], Floats]:
-    """The function from what a fit keeps to one number per unit, whose mean is the score."""
+def unit_values(unit: Unit, metric: str) -> Callable[[KeptUnits], Values]:
+    """The function from what a fit keeps to one number or boolean per unit, whose mean is the score."""
 
-    def values(units: KeptUnits) -> Floats:
+    def values(units: KeptUnits) -> Values:
         if unit == "groups of images":
             return pseudo_values(units, metric)
         of_each = units.values
@@ -203,7 +210,7 @@ def unit_values(unit: Unit, metric: str) -> Callable[[KeptUnits], Floats]:
         if unit == "concepts":
             assert units.images is not None
             return np.asarray(concept_accuracies(of_each[None], units.images.labels)[0][0])
-        return np.asarray(of_each, dtype=np.float64)
+        return of_each
 
     return values
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from unseen.analyses.core.comparable import Comparable, Place, other_images, unit_of
 from unseen.errors import UserError
 from unseen.runs.data import Domain, RunData
-from unseen.runs.kept_units import KeptUnits, kept_units, result_behind, why_no_units
+from unseen.runs.kept_labels import read_labels
+from unseen.runs.kept_units import KeptUnits, ReadImages, kept_units, result_behind, why_no_units
 from unseen.runs.random_draws import RANDOM
 from unseen.runs.score import Score
 
@@ -44,10 +46,12 @@ class Comparables:
             tuple(replace(each, backbone=names.get(each.backbone, each.backbone)) for each in self.left_out),
         )
 
-    def of(self, dataset: str, probe: str, shots: int | None) -> Comparable | None:
-        """What is comparable on a data set by a probe with these shots."""
+    def of(self, dataset: str, probe: str, shots: int | None, protocol: str | None = None) -> Comparable | None:
+        """What is comparable on a data set by a probe with these shots, by default under any protocol."""
         for each in self.every:
-            if (each.place.dataset, each.place.probe, each.place.shots) == (dataset, probe, shots):
+            place = each.place
+            own = Place(dataset, probe, shots, place.protocol if protocol is None else protocol)
+            if place == own:
                 return each
         return None
 
@@ -55,7 +59,7 @@ class Comparables:
 def most_shots(data: RunData) -> dict[str, int | None]:
     """Probe → the most shots that it was fitted with, where None is all samples."""
     numbers = dict[str, set[int | None]]()
-    for score in _measured(data):
+    for score in measured(data):
         numbers.setdefault(score.probe, set()).add(score.shots)
     return {
         probe: None if None in of else max(number for number in of if number is not None)
@@ -75,15 +79,15 @@ def comparables(
     wanted = most_shots(data) if shots is None else shots
     scores = [
         score
-        for score in _measured(data)
+        for score in measured(data)
         if score.probe in wanted
         and score.shots == wanted[score.probe]
         and (backbones is None or score.backbone in backbones)
     ]
-    kept, left_out = dict[Place, Kept](), list[LeftOut]()
+    kept, left_out, images_at = dict[Place, Kept](), list[LeftOut](), cache(read_labels)
     for (place, backbone), of in _by_fit(scores).items():
         try:
-            kept.setdefault(place, {})[backbone] = {seed: _kept(data, score) for seed, score in of.items()}
+            kept.setdefault(place, {})[backbone] = {seed: _kept(data, score, images_at) for seed, score in of.items()}
         except UserError as error:
             left_out.append(LeftOut(place, backbone, str(error)))
     domains = {domain.name: domain for domain in data.domains}
@@ -135,7 +139,7 @@ def _without_other_images(place: Place, kept: Kept) -> list[LeftOut]:
     return [LeftOut(place, name, differ) for name, differ in others]
 
 
-def _measured(data: RunData) -> Iterator[Score]:
+def measured(data: RunData) -> Iterator[Score]:
     """The scores that were measured; random sets are on different concepts, so that their units are no sample."""
     return (score for score in data.scores if not score.published and score.key and score.domain != RANDOM)
 
@@ -149,12 +153,12 @@ def _by_fit(scores: Sequence[Score]) -> dict[tuple[Place, str], dict[int, Score]
     return fits
 
 
-def _kept(data: RunData, score: Score) -> KeptUnits:
+def _kept(data: RunData, score: Score, images_at: ReadImages) -> KeptUnits:
     """What the fit of a score keeps."""
     behind = result_behind(data, score)
     if behind is None:
         raise UserError(f"{score.key}.json: the result behind a score is missing; run again")
-    units = next((each for each in kept_units(*behind) if each.variant == score.probe), None)
+    units = next((each for each in kept_units(*behind, images_at) if each.variant == score.probe), None)
     if units is None:
         raise UserError(why_no_units(behind[1]))
     return units

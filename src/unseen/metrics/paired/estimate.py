@@ -3,6 +3,7 @@
 Every function of many comparisons at once uses the same three array functions, so that numbers agree.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,34 @@ class Estimate:
     def detectable(self, power: float = 0.8, level: float = 0.95) -> float:
         """The smallest true difference that a study of this size resolves with this probability."""
         return float(detectable(np.float64(self.error), np.float64(self.df), power, level))
+
+
+@dataclass(frozen=True)
+class PairEstimates:
+    """Every backbone minus every other, as `Estimate`: (B, B) arrays, NaN where a pair cannot be compared."""
+
+    value: Floats
+    centre: Floats
+    error: Floats
+    df: Floats
+
+    @property
+    def p_values(self) -> Floats:
+        """(B, B) two-sided p-values; 1 on the diagonal."""
+        return p_values(self.centre, self.error, self.df)
+
+    def scaled(self, slopes: Floats) -> "PairEstimates":
+        """The differences on another scale of scores, with the same p-values.
+
+        Args:
+            slopes: (B, B) difference on that scale over difference of scores, or its limit for equal scores.
+        """
+        return PairEstimates(slopes * self.value, slopes * self.centre, np.abs(slopes) * self.error, self.df)
+
+    def among(self, places: Sequence[int]) -> "PairEstimates":
+        """The pairs of some backbones, by their places."""
+        chosen = np.ix_(places, places)
+        return PairEstimates(self.value[chosen], self.centre[chosen], self.error[chosen], self.df[chosen])
 
 
 def quantile(share: float, df: float | Floats) -> Floats:

@@ -7,13 +7,14 @@ operations for B backbones, and each value is read once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.metrics.paired.crossed import Crossed, Squares, from_squares
-from unseen.metrics.paired.estimate import p_values
+from unseen.metrics.paired.estimate import PairEstimates
 from unseen.metrics.paired.linearised import Linearised, linearised
 from unseen.metrics.paired.units import Values
 from unseen.metrics.resampling import Floats
@@ -55,11 +56,16 @@ class Pairs:
         """(B, B) mean of the row minus mean of the column."""
         return self.sums.mean
 
+    @cached_property
+    def estimates(self) -> PairEstimates:
+        """The differences with their errors."""
+        widened = self.sums.with_pseudo_units(self.pseudo_units) if self.pseudo_units else self.sums
+        return PairEstimates(self.differences, widened.mean, *widened.error_and_df())
+
     @property
     def p_values(self) -> Floats:
         """(B, B) two-sided p-values; 1 on the diagonal."""
-        widened = self.sums.with_pseudo_units(self.pseudo_units) if self.pseudo_units else self.sums
-        return p_values(widened.mean, *widened.error_and_df())
+        return self.estimates.p_values
 
 
 def all_pairs(

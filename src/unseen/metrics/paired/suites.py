@@ -10,7 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.errors import UserError
-from unseen.metrics.paired.estimate import Estimate
+from unseen.metrics.paired.estimate import Estimate, PairEstimates
+from unseen.metrics.resampling import Floats
+
+ROUNDING = 1e-14
+"""Differences of scores below this are 0."""
 
 
 @dataclass(frozen=True)
@@ -61,3 +65,44 @@ def combined(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimat
         df=float(variances.sum() ** 2 / spread) if spread else min(each.df for each in estimates),
         limits=(float(ends[0]), float(ends[1])),
     )
+
+
+def mean_of_pairs(each: Sequence[PairEstimates], groups: Sequence[str] | None = None) -> PairEstimates:
+    """The mean over data sets of the differences of all pairs, with data sets as fixed: `combined` of each pair.
+
+    Args:
+        each: of the same backbones on each data set.
+        groups: the group of each. Estimates of one group, such as those with several shots of one data set, may be
+            correlated: their errors are added, which is an upper bound, and have the fewest of their degrees of
+            freedom. By default all are independent.
+    """
+    if not each or (groups is not None and len(groups) != len(each)):
+        raise UserError("a mean over data sets needs at least one data set, and one group for each")
+    members = dict[str, list[PairEstimates]]()
+    for number, estimates in enumerate(each):
+        members.setdefault(str(number) if groups is None else groups[number], []).append(estimates)
+    errors = np.stack([sum(one.error for one in of) / len(each) for of in members.values()])
+    df = np.stack([np.min([one.df for one in of], axis=0) for of in members.values()])
+    variances = errors**2
+    total, spread = variances.sum(axis=0), (variances**2 / df).sum(axis=0)
+    return PairEstimates(
+        value=_mean([one.value for one in each]),
+        centre=_mean([one.centre for one in each]),
+        error=np.sqrt(total),
+        df=np.divide(total**2, spread, out=df.min(axis=0), where=spread > 0),
+    )
+
+
+def mean_over_others(each: Sequence[PairEstimates]) -> PairEstimates | None:
+    """The same with data sets as random, `SuiteMeans.over_others` of each pair; None with one data set."""
+    if len(each) < 2:
+        return None
+    values = np.stack([one.value for one in each])
+    # Equal scores may differ by rounding, which would be resolved if it were the same on all data sets.
+    values = np.where(np.abs(values) < ROUNDING, 0.0, values)
+    mean, error = _mean(values), np.std(values, axis=0, ddof=1) / np.sqrt(len(each))
+    return PairEstimates(mean, mean, error, np.full(mean.shape, len(each) - 1.0))
+
+
+def _mean(arrays: Sequence[Floats] | Floats) -> Floats:
+    return np.asarray(np.mean(arrays, axis=0))

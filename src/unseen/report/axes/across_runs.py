@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from unseen.analyses.axes.compared_pairs import ComparedPairs
 from unseen.analyses.axes.measures import concept_measures, has_measure, shift_measures, task_measures
 from unseen.analyses.axes.together import AXES, CONCEPTS, SHIFTS, TASKS, Axes, Measure, put_together
 from unseen.analyses.tasks.scores import seed_notices
@@ -19,6 +20,7 @@ from unseen.papers.transfer import (
     published_task_scores,
     task_setting,
 )
+from unseen.report.axes.compared import compared_tasks
 from unseen.report.axes.page_data import AxesPage, SharedModel
 from unseen.report.axes.sources import (
     COG,
@@ -84,9 +86,13 @@ def study_axes(folders: Sequence[Path], shifts: Path | None = None, *, published
         raise UserError(f"{own.places}: {lacking[0]}")
     # Before the measures: means are over the data that all have, and skipped backbones must not change them.
     kept = _on_several(names)
-    on_tasks, notes = task_measures(score for score in task_scores if score.backbone in kept)
+    of_tasks = compared_tasks([(run.name, run.data) for run in tasks])
+    on_tasks, notes = task_measures((score for score in task_scores if score.backbone in kept), of_tasks)
     on_shifts, more = shift_measures(score for score in shift_scores if score.backbone in kept)
-    axes = put_together([*_concepts(accuracies, kept, own is None or own.on_imagenet), *on_tasks, *on_shifts])
+    on_concepts = _concepts(
+        accuracies, kept, own is None or own.on_imagenet, own.compared if own and not models else {}
+    )
+    axes = put_together([*on_concepts, *on_tasks, *on_shifts])
     runs = {CONCEPTS: concepts, TASKS: tasks, SHIFTS: shift_runs}
     given = {axis: [run.name for run in of] for axis, of in runs.items()}
     given[SHIFTS] += [] if shifts is None else [str(shifts)]
@@ -151,9 +157,13 @@ def _accuracies(own: OwnConcepts | None, models: Sequence[SharedModel], taken: C
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-def _concepts(accuracies: Accuracies | None, kept: Collection[str], on_imagenet: bool) -> list[Measure]:
+def _concepts(
+    accuracies: Accuracies | None, kept: Collection[str], on_imagenet: bool, compared: Mapping[str, ComparedPairs]
+) -> list[Measure]:
     rows = [place for place, name in enumerate(accuracies.models) if name in kept] if accuracies else []
-    return concept_measures(accuracies.at(rows), published=on_imagenet) if accuracies and rows else []
+    if not accuracies or not rows:
+        return []
+    return concept_measures(accuracies.at(rows), published=on_imagenet, compared=compared)
 
 
 def _own_name(name: str, taken: Collection[str]) -> str:

@@ -1,7 +1,7 @@
 """The sources of the page across axes: runs of the three studies, and the table of a fit of shifts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isclose, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from unseen.errors import UserError, option
 from unseen.files import read_table
 from unseen.papers.concept_generalization import DOMAINS, SEEN, Accuracies, measured_accuracies
 from unseen.papers.transfer import task_setting
+from unseen.report.axes.compared import compared_concepts
 from unseen.runs.comparability_words import comparison_notices, refusal
 from unseen.runs.data import RunData
 from unseen.runs.score import Score
@@ -26,6 +27,7 @@ from unseen.text.words import joined
 if TYPE_CHECKING:
     import pandas as pd
 
+    from unseen.analyses.axes.compared_pairs import ComparedPairs
     from unseen.runs.results import Result
 
 COG = "cog-v2"
@@ -90,6 +92,7 @@ class OwnConcepts:
         other_data: why the data differ although the concepts are those of ImageNet-CoG; otherwise empty.
         classes: a sentence if domains differ in their number of classes; otherwise empty.
         lacking: a clause about each of the other backbones: what is missing, and why.
+        compared: `seen` and `levels` → comparisons of pairs on the same test images, if results keep them.
     """
 
     places: str
@@ -98,6 +101,7 @@ class OwnConcepts:
     lacking: Sequence[str]
     other_data: str = ""
     classes: str = ""
+    compared: "Mapping[str, ComparedPairs]" = field(default_factory=dict)
 
 
 def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
@@ -122,9 +126,11 @@ def own_concepts(runs: Sequence[Run]) -> OwnConcepts:
         )
     titles = {domain.name: domain.title for domain in data.domains}
     why = [f"{backbone}: {refusal(verdict, titles[domain])}" for (backbone, domain), verdict in refused.items()]
+    places = ", ".join(str(run.folder) for run in runs)
     return OwnConcepts(
-        ", ".join(str(run.folder) for run in runs), found, on_imagenet, told, why[0] if why else "", _class_counts(data)
-    )
+        places, found, on_imagenet, told, why[0] if why else "", _class_counts(data),
+        compared_concepts(data, found.models, seen),
+    )  # fmt: skip
 
 
 def _class_counts(data: RunData) -> str:

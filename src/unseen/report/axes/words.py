@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from unseen.analyses.axes.together import Axes, AxisPair, Measure, Standing
+from unseen.analyses.axes.together import CONCEPTS, SEEN, Axes, AxisPair, Measure, Standing
 from unseen.metrics.correlation import LEAST
 from unseen.metrics.resampling import Interval
 from unseen.text.words import counted, joined, signed
@@ -32,9 +32,29 @@ def short_value(measure: Measure, name: str) -> str:
 
 
 def rank_text(standing: Standing) -> str:
-    """`rank 2 of 6 (1 to 3)`; the range only if it is known and wider than the rank."""
+    """`rank 2 of 6 (1 to 3)`; the range only if it is known and wider than the rank, and the tie group if there is one.
+
+    With a group: `rank 2 of 6 (1 to 3, tie group 1)`.
+    """
     known = standing.low is not None and standing.low != standing.high
-    return f"rank {standing.rank} of {standing.of}" + (f" ({standing.low} to {standing.high})" if known else "")
+    beside = [f"{standing.low} to {standing.high}"] if known else []
+    beside += [f"tie group {standing.group}"] if standing.group is not None else []
+    return f"rank {standing.rank} of {standing.of}" + (f" ({', '.join(beside)})" if beside else "")
+
+
+def about_ranks(axes: Axes, name: str) -> str:
+    """What the intervals of the ranks by a measure are from, as a sentence."""
+    measure, of = axes.measures[name], axes.standings[name].values()
+    if any(standing.group is not None for standing in of):
+        return "Ranks: intervals and tie groups from comparisons of all pairs on the same test images."
+    if all(standing.low is None for standing in of):
+        return "Ranks have no intervals."
+    if measure.over_episodes:
+        return "Ranks: 95% range over few-shot episodes."
+    if measure.axis in {SEEN, CONCEPTS}:
+        fit = " and over the fitted models" if measure.name == "effective" else ""
+        return f"Ranks: 95% range over seeds, for published models from their printed standard deviations{fit}."
+    return "Ranks: 95% range over the models of the fit."
 
 
 def findings(axes: Axes) -> list[str]:

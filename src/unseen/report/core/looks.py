@@ -64,7 +64,7 @@ def _series(series: Series, looks: Mapping[str, Look]) -> Series:
     own = looks.get(series.backbone)
     if own is None:
         return series
-    dash = DASHES[(DASHES.index(own.dash) + series.variant) % len(DASHES)]
+    dash = "solid" if series.solid else DASHES[(DASHES.index(own.dash) + series.variant) % len(DASHES)]
     # Points without lines have no dashes, so variants have open symbols.
     symbol = f"{own.symbol}-open" if series.mode == "markers" and series.variant else own.symbol
     return replace(series, colour=own.colour, symbol=symbol, dash=dash)

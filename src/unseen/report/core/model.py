@@ -24,6 +24,7 @@ class Series:
         z: heights, in a 3-D figure.
         backbone: the backbone that it belongs to, which decides its look (`looks.dressed`).
         variant: number among several lines of the same backbone; each has different dashes.
+        solid: whether its line never has dashes, since gaps would be misread, as in an interval.
         colour: number of one of the page's colours, a colour as `#rrggbb`, or None for grey.
         group: readers hide and show the series of a group together; empty for series that are always visible.
         strong: thick, in front and named in the figure: the subject of the page, not a comparison.
@@ -47,6 +48,7 @@ class Series:
     labels: Sequence[str] = ()
     backbone: str = ""
     variant: int = 0
+    solid: bool = False
     z: Sequence[float] = ()
 
 
@@ -69,7 +71,7 @@ class Figure:
         x_ticks, y_ticks: position and text of each tick, if plain numbers are not suitable; in a polar figure
             `x_ticks` are the spokes, and y is between 0 and 1.
         zero: whether there is a line at zero.
-        top_is_low: whether y grows downwards, as for ranks.
+        top_is_low: whether y grows downwards, as for ranks; a `y_range` then begins with its larger end.
         drawing: name of the script function that draws it, for figures that depend on choices of the reader; `series`
             then is the first view, for files and for readers without scripts.
         data: arguments of that function.

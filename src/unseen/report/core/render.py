@@ -80,7 +80,7 @@ def _bare(item: Any) -> Any:
     return {
         field.name: _bare(value)
         for field in fields(item)
-        if field.name not in {"variant", "caption"} and (own is None or field.name in own)
+        if field.name not in {"variant", "solid", "caption"} and (own is None or field.name in own)
         if (value := getattr(item, field.name)) != field.default and value not in ((), {})
     }
 

@@ -49,7 +49,7 @@ def model_page(model: Contribution, entry: Entry | None, models: int, links: Seq
 def _rank(entry: Entry | None, models: int) -> str:
     if entry is None:
         return "Not ranked on the leaderboard of ImageNet-CoG: it has no comparable results on all of its concepts."
-    spread = f" (95% range: {entry.low} to {entry.high})" if entry.low != entry.high else ""
+    spread = f" (95% range over seeds: {entry.low} to {entry.high})" if entry.low != entry.high else ""
     return f"Rank {entry.rank} of {models}{spread} on the leaderboard of ImageNet-CoG."
 
 

@@ -68,6 +68,12 @@ def _leader(board: Leaderboard) -> str:
     if len(first) > 1:
         return f"{joined([entry.model for entry in first])} share the first rank by {unit}, with {score}."
     rivals = [entry.model for entry in board.entries if entry.low == 1 and entry.rank > 1]
+    if tied := [name for name in _tied_with(first[0].model, board) if name not in rivals]:
+        who = joined(tied) if len(tied) <= MOST_NAMED else counted(len(tied), "model")
+        return (
+            f"{first[0].model} is first by {unit}, with {score}, but on the same test images its lead over {who} is "
+            "not resolved."
+        )
     if not rivals:
         return f"{first[0].model} has the highest {unit}, {score}, beyond the uncertainty over seeds."
     who = joined(rivals) if len(rivals) <= MOST_NAMED else counted(len(rivals), "model")
@@ -75,6 +81,12 @@ def _leader(board: Leaderboard) -> str:
         f"{first[0].model} is first by {unit}, with {score}, but its lead over {who} is within the uncertainty over "
         "seeds."
     )
+
+
+def _tied_with(model: str, board: Leaderboard) -> list[str]:
+    """The user's other backbones in the same tie group."""
+    groups = board.own.groups if board.own is not None else ()
+    return [name for group in groups if model in group for name in group if name != model]
 
 
 def _score(entry: Entry, board: Leaderboard) -> str:

@@ -10,9 +10,10 @@ def build(page: AxesPage) -> Section:
     """One sentence per backbone."""
     note = (
         "By rank among the backbones of this page; accuracy on seen concepts is not included. Ranges in brackets are "
-        "the 95% range of ranks over resamples: of seeds and fitted models for concepts, of few-shot episodes for "
-        "tasks, of fitted models for shifts. They do not cover the choice of concepts and test images. Without a "
-        "range, the rank did not change or its uncertainty is unknown."
+        "95% intervals of ranks. Those with a tie group are from comparisons of all pairs on the same test images. "
+        "Others are over resamples of seeds and fitted models for concepts, of few-shot episodes for tasks, of fitted "
+        "models for shifts, and do not cover the choice of concepts and test images. Without a range, the rank is the "
+        "only one in its range, or its uncertainty is unknown."
     )
     return Section(
         "profiles", "Strengths and weaknesses", menu="Strengths", by_backbone=True, note=note,

@@ -3,7 +3,7 @@
 from unseen.analyses.axes.together import Axes, Measure, Standing
 from unseen.report.axes.measures import axis_groups, axis_starts
 from unseen.report.axes.page_data import AxesPage
-from unseen.report.axes.words import from_seen, rank_text, short_value, value_text
+from unseen.report.axes.words import about_ranks, from_seen, rank_text, short_value, value_text
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 
@@ -14,7 +14,7 @@ def build(page: AxesPage) -> Section:
     columns = [
         Column("Backbone", number=False, names=("backbone",)),
         *(
-            Column(measure.title, measure.about, names=[f"{measure.name} {what}" for what in _held(measure)])
+            Column(measure.title, measure.about, names=[f"{measure.name} {what}" for what in _held(measure, axes)])
             for measure in measures
         ),
     ]  # fmt: skip
@@ -22,25 +22,32 @@ def build(page: AxesPage) -> Section:
     note = (
         "Values are in percent, or in points if they have a sign. The small number is the rank, 1 being the best; the "
         "colour shows it, from blue for the first to orange for the last. Hover over a number for its interval and the "
-        "range of its rank. A value is bold if the 95% range of its rank is the first rank alone, except for few-shot "
-        "episodes, whose ranges do not cover the choice of the images that episodes are drawn from. No range covers "
-        "the choice of concepts and test images. Press a heading to sort."
+        "range of its rank. Where results keep which test images are classified correctly, the range is from "
+        "comparisons of all pairs on the same images, and backbones whose order is not resolved are in one tie group; "
+        "elsewhere, the list below says what it is from. A value is bold if the range of its rank is the first rank "
+        "alone, except for few-shot episodes, whose ranges do not cover the choice of the images that episodes are "
+        "drawn from. Only ranges from comparisons cover other test images, on concepts other concepts, and none covers "
+        "the choice of data sets. Press a heading to sort."
     )
     return Section(
         "values", "Values and ranks", menu="Values", note=note,
         tables=[Table("values", columns, rows, sortable=True, head=True, groups=axis_groups(axes))],
-        facts={measure.title: measure.about for measure in measures},
+        facts={measure.title: f"{measure.about} {about_ranks(axes, measure.name)}" for measure in measures},
     )  # fmt: skip
 
 
-def _held(measure: Measure) -> tuple[str, ...]:
+def _held(measure: Measure, axes: Axes) -> tuple[str, ...]:
     """What the columns of a measure hold in CSV: bounded ones also the logits that are ranked and correlated.
 
-    If lower is better, these are the negative logits.
+    If lower is better, these are the negative logits. Ends of ranges and tie groups are there if they are known.
     """
+    standings = axes.standings[measure.name].values()
+    ranks = ["rank"]
+    ranks += ["rank low", "rank high"] if any(each.low is not None for each in standings) else []
+    ranks += ["tie group"] if any(each.group is not None for each in standings) else []
     if not measure.bounded:
-        return ("points", "rank")
-    return ("percent", "logit" if measure.higher_is_better else "negative logit", "rank")
+        return ("points", *ranks)
+    return ("percent", "logit" if measure.higher_is_better else "negative logit", *ranks)
 
 
 def _cells(axes: Axes, name: str) -> list[Cell]:
@@ -55,7 +62,7 @@ def _cells(axes: Axes, name: str) -> list[Cell]:
         strong = "best" if standing.sure_first else ""
         cells.append(
             Cell(
-                short_value(measure, name), _values(measure, name, standing), small=str(standing.rank),
+                short_value(measure, name), _values(measure, name, standing, axes), small=str(standing.rank),
                 about=about, shade=2 * standing.ahead - 1 if standing.of > 1 else None,
                 style=f"{strong} {start}".strip(), below=from_seen(measure, name),
             )
@@ -63,10 +70,14 @@ def _cells(axes: Axes, name: str) -> list[Cell]:
     return cells
 
 
-def _values(measure: Measure, name: str, standing: Standing) -> tuple[float, ...]:
+def _values(measure: Measure, name: str, standing: Standing, axes: Axes) -> tuple[float | None, ...]:
     """The values of `_held`."""
     [compared] = measure.oriented([name]).tolist()
-    return (measure.shown(name), *([compared] if measure.bounded else []), standing.rank)
+    known = {
+        "rank": standing.rank, "rank low": standing.low, "rank high": standing.high, "tie group": standing.group,
+    }  # fmt: skip
+    ranks = [known[what] for what in _held(measure, axes) if what in known]
+    return (measure.shown(name), *([compared] if measure.bounded else []), *ranks)
 
 
 SECTION = PageSection("axes", 20, build)

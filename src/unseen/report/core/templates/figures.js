@@ -106,8 +106,11 @@ function bandShapes(bands) {
   return { shapes, annotations };
 }
 
-function seriesPlot(figure, look) {
+function seriesPlot(figure, look, place) {
   if (figure.polar) return polarPlot(figure, look);
+  // One line per name: many names need more height.
+  const lines = figure.top_is_low ? (figure.y_ticks ?? []).length : 0;
+  if (lines) place.style.height = `${Math.max(160, 70 + (lines > 40 ? 17 : 26) * lines)}px`;
   const seen = figure.series.filter(isShown);
   const order = [...seen.filter(({ strong }) => !strong), ...seen.filter(({ strong }) => strong)];
   const range = (ends) => (ends ? { range: ends } : {});
@@ -119,7 +122,8 @@ function seriesPlot(figure, look) {
     }),
     axis(look, plotText(figure.y_label), {
       ...(figure.zero ? { zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.2 } : {}),
-      ...(figure.top_is_low ? { autorange: "reversed" } : {}), ...range(figure.y_range), ...ticks(figure.y_ticks),
+      ...(figure.top_is_low && !figure.y_range ? { autorange: "reversed" } : {}), ...range(figure.y_range),
+      ...ticks(figure.y_ticks),
     }),
   );
   const named = !look.named && seen.some(({ strong }) => strong);

@@ -1,0 +1,113 @@
+"""The leaderboard of a study's own backbones, which are ranked among themselves."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from unseen.analyses.core.rankings import Ranked, Ranking, rankings
+from unseen.errors import UserError
+from unseen.runs.data import Backbone, RunData
+from unseen.runs.score import shots_name
+from unseen.text.notebook import table_html
+from unseen.text.words import counted, joined
+
+
+@dataclass(frozen=True)
+class StudyLeaderboard:
+    """The backbones of one or several runs, ranked by every probe.
+
+    Attributes:
+        by: the data set that they are ranked by; empty for a mean over several.
+        rankings: one per probe, and per kind of data set and of metric.
+        backbones: in the order of the runs.
+        titles: data set → its title.
+        notices: what a reader must know about the runs.
+        places: the folders of the runs.
+    """
+
+    by: str
+    rankings: tuple[Ranking, ...]
+    backbones: tuple[Backbone, ...]
+    titles: dict[str, str]
+    notices: tuple[str, ...]
+    places: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        first = self.rankings[0]
+        leaders = ", ".join(f"{each.rank} {each.backbone}" for each in first.ranked[:3] if each.rank)
+        of = f"{first.probe}, {shots_name(first.shots)} shots: {leaders or 'one backbone is not ranked'}"
+        return f"StudyLeaderboard({counted(len(self.backbones), 'backbone')}; {of}{', …' if leaders else ''})"
+
+    def _repr_html_(self) -> str:
+        return table_html(repr(self), self.to_frame().drop(columns=["axis", "protocol", "unit"]))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per backbone and ranking, with one column per data set; ranks and intervals are empty if unknown.
+
+        `rank_basis` is what ranks are from: `pairs` (comparisons of pairs on the same test images), `scores` alone, or
+        `alone` for a single backbone, which has no rank. `others_low` and `others_high` are the interval of the rank
+        over other data sets of the same kind. Values are in the unit of the metric.
+        """
+        table = pd.DataFrame(row for ranking in self.rankings for row in _rows(ranking))
+        whole = ["rank", "rank_low", "rank_high", "tie_group", "others_low", "others_high"]
+        return table.astype(dict.fromkeys(whole, "Int64"))
+
+
+def _rows(ranking: Ranking) -> Iterator[dict[str, Any]]:
+    for each in ranking.entries:
+        low, high = each.others or (None, None)
+        yield {
+            "axis": ranking.axis, "probe": ranking.probe, "protocol": ranking.protocol,
+            "shots": shots_name(ranking.shots), "unit": ranking.metric.unit, "rank": each.rank, "rank_low": each.low,
+            "rank_high": each.high, "tie_group": each.group, "others_low": low, "others_high": high,
+            "rank_basis": ranking.basis, "backbone": each.backbone, "value": each.value, **each.scores,
+            "not_ranked": each.reason,
+        }  # fmt: skip
+
+
+def study_leaderboard(
+    folders: Sequence[Path], *, shots: int | str | None = None, by: str | None = None
+) -> StudyLeaderboard:
+    """The leaderboard of runs of any study.
+
+    Args:
+        shots: a number, or `all`; by default the most of each probe.
+        by: a data set; by default the mean over the unseen concepts, the shifted test sets, or all data sets.
+    """
+    # Reading runs imports the probes, which the published models alone do not need.
+    from unseen.runs.merge import merge_runs
+    from unseen.runs.record import read_runs
+
+    runs = read_runs(folders)
+    for folder, run in zip(folders, runs, strict=True):
+        if not run.scores:
+            raise UserError(f"{folder}: no scores yet; finish the run")
+    data = merge_runs([(folder.resolve().name, run) for folder, run in zip(folders, runs, strict=True)])
+    return leaderboard_of(data, folders, shots=shots, by=by)
+
+
+def leaderboard_of(
+    data: RunData, folders: Sequence[Path], *, shots: int | str | None = None, by: str | None = None
+) -> StudyLeaderboard:
+    """The leaderboard of runs that were merged."""
+    from unseen.runs.shots import one_number_of_shots
+
+    ranked = rankings(data, shots="most" if shots is None else one_number_of_shots(shots), by=by)
+    if not ranked:
+        raise UserError(f"{joined([str(folder) for folder in folders])}: no scores to rank; finish the run")
+    return StudyLeaderboard(
+        by=by or "",
+        rankings=tuple(ranked),
+        backbones=tuple(data.backbones),
+        titles={domain.name: domain.title for domain in data.domains},
+        notices=tuple(data.notices),
+        places=tuple(str(folder) for folder in folders),
+    )
+
+
+def first_group(ranking: Ranking) -> tuple[Ranked, ...]:
+    """The backbones in the first tie group."""
+    return tuple(each for each in ranking.ranked if each.group == 1)
