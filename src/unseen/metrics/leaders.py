@@ -11,7 +11,10 @@ from unseen.metrics.resampling import Interval
 
 RULE = "the 95% interval of its difference from every other score of the column excludes 0"
 """The rule of `clear_leader` in the words of a page."""
-METHOD = "Newcombe's interval from the number of test images, which is conservative for scores on the same images"
+METHOD = (
+    "the paired comparison of backbones whose results keep which test images are right, and else Newcombe's interval "
+    "from the number of test images, which is conservative"
+)
 """How this interval is computed, in the words of a page."""
 
 

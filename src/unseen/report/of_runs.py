@@ -222,12 +222,15 @@ def _concept_page(folders: Sequence[Path]) -> Reported:
 
 
 def _task_page(folders: Sequence[Path]) -> Reported:
+    from unseen.analyses.core.comparables import comparables
     from unseen.report.tasks.page import task_page
     from unseen.report.tasks.results import page_of_run, page_of_runs
 
     one = len(folders) == 1
     tasks = page_of_run(folders[0]) if one else page_of_runs(folders, _named_runs(folders, "tasks"))
-    return Reported(task_page(tasks), tasks)
+    every = comparables(_merged(folders, "tasks"))
+    tasks = replace(tasks, every=every)
+    return Reported(task_page(tasks), tasks, every)
 
 
 def _shift_page(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets: Sequence[str] = ()) -> Reported:

@@ -6,8 +6,10 @@ unshifted test sets on the same classes: `imagenet-r` on `val-on-imagenet-r-clas
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from unseen.analyses.core.comparables import Comparables, comparables
 from unseen.analyses.robustness.fit_scores import fit_scores
 from unseen.analyses.robustness.fits import ShiftSettings, ShiftStudy, study_shifts
 from unseen.analyses.robustness.table import ShiftTable, shift_table
@@ -36,8 +38,19 @@ class RunTable:
         return {score.backbone: score.value for score in self.data.scores if score.domain == column}
 
     def leader(self, column: str) -> str | None:
-        """The model that is more accurate than all others beyond chance; None if there is no such model."""
-        return clear_leader(self.accuracies(column), self.columns[column].images)
+        """The model that is more accurate than all others beyond chance; None if there is no such model.
+
+        Models are compared on the same images if their results keep which are right, and else by their number.
+        """
+        accuracies = self.accuracies(column)
+        for each in self._every.every:
+            if each.place.dataset == column and {*each.kept} == {*accuracies} and len(accuracies) > 1:
+                return each.standings.winner
+        return clear_leader(accuracies, self.columns[column].images)
+
+    @cached_property
+    def _every(self) -> Comparables:
+        return comparables(self.data)
 
     def to_frame(self) -> "pd.DataFrame":
         """One row per model: `model`, `group`, and a fraction for each column, or an empty cell."""

@@ -20,7 +20,7 @@ from unseen.report.core.render import write_page
 from unseen.report.tasks.dense_data import DenseTask
 from unseen.report.tasks.image_parts import image_findings
 from unseen.report.tasks.page_data import TaskPage
-from unseen.report.tasks.tables import MANY_SHOT, compared_images, leader
+from unseen.report.tasks.tables import MANY_SHOT, compared_images, leader, paired_winner
 from unseen.runs.score import Score
 from unseen.runs.seed_means import seeds_text
 from unseen.text.words import counted, joined
@@ -109,7 +109,10 @@ def _leaders(page: TaskPage) -> Iterator[str]:
         if task_setting(score) == LINEAR and not score.published:
             by_dataset[score.domain].append(score)
     several = {dataset: scores for dataset, scores in by_dataset.items() if len(scores) > 1}
-    compared = [dataset for dataset, scores in several.items() if compared_images(page, dataset, scores)]
+    compared = [
+        dataset for dataset, scores in several.items()
+        if paired_winner(page, dataset, scores) is not None or compared_images(page, dataset, scores)
+    ]  # fmt: skip
     if not compared:
         return
     first = Counter(filter(None, (leader(page, dataset, several[dataset]) for dataset in compared)))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from unseen.analyses.core.comparables import Comparables
 from unseen.analyses.tasks.averages import Average, CorrelationTable
 from unseen.analyses.tasks.data import TaskDataset
 from unseen.analyses.tasks.imagenet import AgainstImagenet
@@ -119,6 +120,7 @@ class TaskPage:
         timings: backbone → number of jobs and their seconds.
         own_code: the user's own probes and metrics.
         further_scores: scores of these, and of probes that are not in the paper.
+        every: what can be compared on the same test images, which decides whose score leads.
     """
 
     title: str
@@ -140,3 +142,4 @@ class TaskPage:
     timings: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     own_code: Sequence[ProtocolUsed] = ()
     further_scores: Sequence[Score] = ()
+    every: Comparables = field(default=Comparables(()), repr=False)

@@ -158,8 +158,28 @@ def backbone_row(name: str, cells: list[Cell], *, published: bool = False) -> Ro
 
 
 def leader(page: TaskPage, dataset: str, scores: Sequence[Score]) -> str | None:
-    """The backbone whose score on a data set is above all others beyond chance; None if there is no such backbone."""
-    return clear_leader({score.backbone: score.value for score in scores}, compared_images(page, dataset, scores))
+    """The backbone whose score on a data set is above all others beyond chance; None if there is no such backbone.
+
+    Backbones of the run are compared on the same test images if their results keep them. Published models, and results
+    that keep nothing, are compared by the number of test images.
+    """
+    images, winner = compared_images(page, dataset, scores), paired_winner(page, dataset, scores)
+    if winner is None:
+        return clear_leader({score.backbone: score.value for score in scores}, images)
+    published = {score.backbone: score.value for score in scores if score.published}
+    first = next(score.value for score in scores if score.backbone == winner)
+    return (
+        winner if winner and (not published or clear_leader({winner: first, **published}, images) == winner) else None
+    )
+
+
+def paired_winner(page: TaskPage, dataset: str, scores: Sequence[Score]) -> str | None:
+    """The backbone of the run that is resolved to be the best; empty if none is, None if they cannot be compared."""
+    own = [score for score in scores if not score.published]
+    compared = page.every.of(dataset, own[0].probe, own[0].shots) if len(own) > 1 else None
+    if compared is None or {score.backbone for score in own} != {*compared.kept}:
+        return None
+    return compared.standings.winner or ""
 
 
 def compared_images(page: TaskPage, dataset: str, scores: Sequence[Score]) -> int | None:
