@@ -167,10 +167,11 @@ def leader(page: TaskPage, dataset: str, scores: Sequence[Score]) -> str | None:
     if winner is None:
         return clear_leader({score.backbone: score.value for score in scores}, images)
     published = {score.backbone: score.value for score in scores if score.published}
-    first = next(score.value for score in scores if score.backbone == winner)
-    return (
-        winner if winner and (not published or clear_leader({winner: first, **published}, images) == winner) else None
-    )
+    if not published:
+        return winner or None
+    others = {score.backbone: score.value for score in scores if not score.published and winner in ("", score.backbone)}
+    first = clear_leader({**others, **published}, images)
+    return first if first in (winner, *published) else None
 
 
 def paired_winner(page: TaskPage, dataset: str, scores: Sequence[Score]) -> str | None:
