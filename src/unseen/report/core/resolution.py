@@ -333,6 +333,7 @@ def _method(shown: Resolution) -> str:
     return (
         f"Both backbones are scored on the same test images. Intervals of 95% and p-values are over {crossed} (two-way "
         f"random effects, t distribution).{one} A difference is called clear if p < {SIGNIFICANT} after Holm's "
-        "correction for all comparisons of the pair. A rank interval contains all ranks that the tests of a backbone "
-        "against all others leave open, and backbones of a tie group are not resolved from the best of the group."
+        "correction for all comparisons of the pair. Ranks are tested for each data set and probe by itself: the interval "
+        "of a rank contains all ranks that Holm-corrected tests of a backbone against all others leave open, and the "
+        "backbones of a tie group are not resolved from the best of the group."
     )
