@@ -69,7 +69,7 @@ class Figure:
         x_ticks, y_ticks: position and text of each tick, if plain numbers are not suitable; in a polar figure
             `x_ticks` are the spokes, and y is between 0 and 1.
         zero: whether there is a line at zero.
-        top_is_low: whether y grows downwards, as for ranks.
+        top_is_low: whether y grows downwards, as for ranks; a `y_range` then begins with its larger end.
         drawing: name of the script function that draws it, for figures that depend on choices of the reader; `series`
             then is the first view, for files and for readers without scripts.
         data: arguments of that function.
@@ -278,8 +278,8 @@ class Section:
 
     @property
     def names(self) -> tuple[tuple[str, int | str | None, str, str], ...]:
-        """The strong series of its figures, each with its colour, symbol and dash, in order of appearance."""
-        strong = [series for figure in self.figures for series in figure.series if series.strong]
+        """The strong series with names, each with its colour, symbol and dash, in order of appearance."""
+        strong = [series for figure in self.figures for series in figure.series if series.strong and series.name]
         return _marks({series.name: series for series in strong}, strong)
 
 

@@ -41,8 +41,8 @@ BARS = 0.8
 """Total width of all bars at one x."""
 MOST_NAMED = 12
 """Series that fit into a legend inside the axes; with more, it is beside them."""
-WIDTH, HEIGHT, LETTER = 8.0, 4.5, 0.085
-"""Inches of a usual figure, and of a letter of a name."""
+WIDTH, HEIGHT, LETTER, LINE = 8.0, 4.5, 0.085, 0.24
+"""Inches of a usual figure, of a letter of a name, and between names on the y-axis."""
 USUAL_NAME, MOST_LETTERS, CAPTION = 16, 70, 105
 """Letters of a name that a usual figure has room for, of all texts below the x-axis, and of a line of the caption."""
 
@@ -75,7 +75,8 @@ def _size(figure: Figure) -> tuple[float, float]:
     below = max(len(text) for _, text in figure.x_ticks) if _is_crowded(figure) else 0
     names = [series.name for series in figure.series if series.strong or not series.group]
     beside = max(map(len, names), default=0) if _has_legend_beside(figure, len(names)) else 0
-    return WIDTH + LETTER * beside, HEIGHT + LETTER * max(0, below - USUAL_NAME)
+    lines = LINE * len(figure.y_ticks) if figure.top_is_low else 0
+    return WIDTH + LETTER * beside, max(HEIGHT, lines) + LETTER * max(0, below - USUAL_NAME)
 
 
 def _is_crowded(figure: Figure) -> bool:
@@ -157,7 +158,7 @@ def _shape(axes: Any, figure: Figure, deep: bool) -> None:
         axes.set_xlim(*figure.x_range)
     if figure.y_range:
         axes.set_ylim(*figure.y_range)
-    if figure.top_is_low:
+    elif figure.top_is_low:
         axes.invert_yaxis()
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)

@@ -47,7 +47,7 @@ function seriesTrace(series, look) {
   const { mode = "lines+markers", strong = false, hover = [] } = series;
   const shared = {
     name: plotText(series.name), x: series.x, y: series.y, error_y: errorBars(series, colour),
-    opacity: strong || mode !== "lines+markers" ? 1 : 0.5, showlegend: strong,
+    opacity: strong || mode !== "lines+markers" ? 1 : 0.5, showlegend: strong && series.name !== "",
     text: hover.map(plotText), hovertemplate: hover.length ? "%{text}<extra></extra>" : undefined,
   };
   if (mode === "bars") return { ...shared, type: "bar", marker: { color: colour }, textposition: "none" };
@@ -106,8 +106,11 @@ function bandShapes(bands) {
   return { shapes, annotations };
 }
 
-function seriesPlot(figure, look) {
+function seriesPlot(figure, look, place) {
   if (figure.polar) return polarPlot(figure, look);
+  // One line per name: many names need more height.
+  const lines = figure.top_is_low ? (figure.y_ticks ?? []).length : 0;
+  if (lines) place.style.height = `${Math.max(160, 70 + (lines > 40 ? 17 : 26) * lines)}px`;
   const seen = figure.series.filter(isShown);
   const order = [...seen.filter(({ strong }) => !strong), ...seen.filter(({ strong }) => strong)];
   const range = (ends) => (ends ? { range: ends } : {});
@@ -119,10 +122,11 @@ function seriesPlot(figure, look) {
     }),
     axis(look, plotText(figure.y_label), {
       ...(figure.zero ? { zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.2 } : {}),
-      ...(figure.top_is_low ? { autorange: "reversed" } : {}), ...range(figure.y_range), ...ticks(figure.y_ticks),
+      ...(figure.top_is_low && !figure.y_range ? { autorange: "reversed" } : {}), ...range(figure.y_range),
+      ...ticks(figure.y_ticks),
     }),
   );
-  const named = !look.named && seen.some(({ strong }) => strong);
+  const named = !look.named && seen.some(({ strong, name }) => strong && name);
   const legend = { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: look.small ? 11 : 12 } };
   const { shapes, annotations } = bandShapes(figure.bands ?? []);
   const top = named || shapes.length ? 34 : 12;
