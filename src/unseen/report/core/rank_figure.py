@@ -26,11 +26,11 @@ class Placed:
 
 def placed(standings: Standings, texts: Sequence[str]) -> list[Placed]:
     """The backbones from the best to the worst, with their scores as texts in this order."""
-    numbers = zip(standings.rank, standings.low, standings.high, standings.group, strict=True)
+    columns = (standings.names, standings.rank, standings.low, standings.high, standings.group, texts)
     return [
-        Placed(name, *map(int, of), text)
-        for name, of, text in zip(standings.names, numbers, texts, strict=True)
-    ]  # fmt: skip
+        Placed(name, int(rank), int(low), int(high), int(group), text)
+        for name, rank, low, high, group, text in zip(*columns, strict=True)
+    ]
 
 
 def rank_range(low: int, high: int, of: int) -> str:
