@@ -66,12 +66,13 @@ function seriesTrace(series, look) {
 }
 
 // Very long words would leave no room for the plot; the text of a point has the whole name.
-function clipped(text) {
-  return text.split(" ").map((word) => (word.length > 14 ? `${word.slice(0, 13)}…` : word)).join(" ");
+function clipped(text, most) {
+  return text.split(" ").map((word) => (word.length > most ? `${word.slice(0, most - 1)}…` : word)).join(" ");
 }
 
-function ticks(places = []) {
-  return places.length ? { tickvals: places.map(([at]) => at), ticktext: places.map(([, text]) => plotText(clipped(text))) } : {};
+function ticks(places = [], most = 14) {
+  const texts = places.map(([, text]) => plotText(clipped(text, most)));
+  return places.length ? { tickvals: places.map(([at]) => at), ticktext: texts } : {};
 }
 
 // A text in lines of at most some letters.
@@ -123,7 +124,7 @@ function seriesPlot(figure, look, place) {
     axis(look, plotText(figure.y_label), {
       ...(figure.zero ? { zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.2 } : {}),
       ...(figure.top_is_low && !figure.y_range ? { autorange: "reversed" } : {}), ...range(figure.y_range),
-      ...ticks(figure.y_ticks),
+      ...ticks(figure.y_ticks, look.small ? 14 : 28),
     }),
   );
   const named = !look.named && seen.some(({ strong, name }) => strong && name);
