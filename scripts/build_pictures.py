@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import chdir, redirect_stdout
+from dataclasses import replace
 from importlib.resources import files
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -25,12 +26,23 @@ from typing import Any
 from PIL import Image
 
 from demo_tables import write_parts
+from unseen.analyses.core.comparables import Comparables
+from unseen.analyses.paired import compare_with_baseline
+from unseen.report.core.export import page_figures
+from unseen.report.core.looks import SYMBOLS
+from unseen.report.core.model import Figure, Page, Section, Series
+from unseen.report.core.resolution import Resolution, difference_figure
+from unseen.report.core.static import static_bytes
+from unseen.report.of_runs import report_on
+from unseen.runs.data import RunData
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs/images"
 WIDTH = 1280
 COLOURS = 96
 """Plots and text have few colours: a palette of so many looks the same, at a fifth of the size."""
+TRAINED, PLANNED = ("mixup", "simclr"), ("mixup", "supervised")
+"""Backbones of the demo: those that are compared with `supervised`, and the two that are planned for."""
 
 BY_HAND = {
     "inversion.jpg": "docs/analyses.md: unseen run inversion on photographs; weights of EfficientNet-Lite0 and Lite1",
@@ -116,6 +128,53 @@ def report(studio: Studio) -> bytes:
     """The top of the demo's page, down to the first figure."""
     studio.unseen("demo", "--out", "demo-run")
     return studio.page("demo-run/report.html", last="#levels .plot")
+
+
+def differences(studio: Studio) -> bytes:
+    """The paired differences of the demo's trained networks; the others are far below."""
+    page, data, every = _demo_page(studio)
+    pairs = [pair for pair in compare_with_baseline(every, data) if pair.first in TRAINED]
+    figure = replace(
+        difference_figure(Resolution(data, every, pairs)), caption="With 95% intervals over 45 concepts and 3 seeds"
+    )
+    [shown] = page_figures(replace(page, sections=[Section("pairs", "", figures=[figure])])).values()
+    return static_bytes(shown, "png")
+
+
+def rank_intervals(studio: Studio) -> bytes:
+    """The ranks of the demo's backbones on L5."""
+    page, _, _ = _demo_page(studio)
+    return static_bytes(page_figures(page)["comparison-ranks-on-l5"], "png")
+
+
+def power(studio: Studio) -> bytes:
+    """What studies of other sizes resolve, planned from the demo, with one line per number of seeds."""
+    from unseen.api.run import Run
+
+    report(studio)
+    series = list[Series]()
+    for number, seeds in enumerate((3, 5, 10)):
+        plans = Run(studio.work / "demo-run").power(0.02, backbones=PLANNED, datasets=["l5"], seeds=seeds)
+        curve = plans.every[0].curve("concepts")
+        points = (100 * curve["difference"]).tolist()
+        series.append(
+            Series(f"{seeds} seeds", curve["number"].tolist(), points, number, strong=True, symbol=SYMBOLS[number])
+        )
+    ticks = tuple((float(at), f"{at:,}") for at in (10, 45, 100, 500, 1000))
+    figure = Figure(
+        "Which differences a larger study would resolve", "Number of concepts", "Difference (points)", series,
+        ticks, zero=True, log_x=True, caption="With 80% power, 20 test images per concept",
+    )  # fmt: skip
+    return static_bytes(figure, "png")
+
+
+def _demo_page(studio: Studio) -> tuple[Page, RunData, Comparables]:
+    """The demo's page, its data and what can be compared in them."""
+    report(studio)
+    reported = report_on([studio.work / "demo-run"])
+    assert isinstance(reported.source, RunData)
+    assert reported.every is not None
+    return reported.page, reported.source, reported.every
 
 
 def levels(studio: Studio) -> bytes:
@@ -229,6 +288,9 @@ def own_concepts(studio: Studio) -> bytes:
 
 PICTURES: dict[str, Callable[[Studio], bytes]] = {
     "report.png": report,
+    "differences.png": differences,
+    "rank-intervals.png": rank_intervals,
+    "power.png": power,
     "levels.png": levels,
     "examples.png": examples,
     "python-knn.png": python_knn,

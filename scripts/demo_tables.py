@@ -52,7 +52,7 @@ def demo_parts(run: Path) -> dict[str, str]:
     pairs = next(section for section in page.sections if section.name == "comparison")
     return {
         "demo-scores": scores,
-        "demo-findings": _list(re.sub(r"</?code>", "`", str(sentence)) for sentence in page.findings),
+        "demo-findings": _list(page.findings),
         "demo-pairs": _list(pairs.sentences),
         "demo-over-pixels": over_pixels(scores),
     }
@@ -90,7 +90,9 @@ def _line(*cells: str) -> str:
 
 
 def _list(sentences: Iterable[object]) -> str:
-    return "".join(f"{fill(f'- {sentence}', 118, subsequent_indent='  ')}\n" for sentence in sentences)
+    """Sentences of a page as Markdown."""
+    texts = (re.sub(r"</?code>", "`", str(sentence)) for sentence in sentences)
+    return "".join(f"{fill(f'- {text}', 118, subsequent_indent='  ')}\n" for text in texts)
 
 
 def write_parts(run: Path) -> None:

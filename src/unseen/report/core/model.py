@@ -280,8 +280,8 @@ class Section:
 
     @property
     def names(self) -> tuple[tuple[str, int | str | None, str, str], ...]:
-        """The strong series of its figures, each with its colour, symbol and dash, in order of appearance."""
-        strong = [series for figure in self.figures for series in figure.series if series.strong]
+        """The strong series with names, each with its colour, symbol and dash, in order of appearance."""
+        strong = [series for figure in self.figures for series in figure.series if series.strong and series.name]
         return _marks({series.name: series for series in strong}, strong)
 
 

@@ -13,6 +13,7 @@ from unseen.metrics.catalogue import Metric
 from unseen.metrics.paired.estimate import Estimate
 from unseen.report.core.metric_words import metric_words, probe_words
 from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
+from unseen.report.core.rank_figure import placed, rank_figure, rank_range
 from unseen.runs.data import RunData
 from unseen.runs.score import shots_name
 from unseen.text.words import counted, joined, signed
@@ -40,6 +41,10 @@ PAIRS = (
 )
 FOLDED = 12
 """Rows from which a table is closed at first."""
+FEWEST_RANKS = 3
+"""Backbones from which on ranks are drawn: those of two are a sentence."""
+BESIDE, MOST_BESIDE = 0.08, 0.6
+"""Distance of two pairs in the figure of differences, and of all of them, in places."""
 MOST_NAMED = 4
 MOST_SENTENCES = 3
 """Data sets and probes that the section states in sentences."""
@@ -74,7 +79,7 @@ def resolution_section(shown: Resolution) -> Section | None:
     if not any(pair.requested for pair in shown.pairs):
         sentences = [*(standing_sentence(shown, each) for each in _headlines(ranked)), *sentences]
     tables = [table for table in (_ranks(shown, ranked), _pairs(shown)) if table.rows]
-    figures = [_figure(shown)] if shown.pairs else []
+    figures = [*_rank_figures(shown, ranked), *([difference_figure(shown)] if shown.pairs else [])]
     return Section(
         "comparison", "Is the difference real?", sentences, figures, _method(shown), tables, menu="Differences"
     )
@@ -208,11 +213,6 @@ def score_text(metric: Metric, value: float) -> str:
     return f"{100 * value:.1f}" if metric.unit == "share" else f"{value:.3g}"
 
 
-def rank_range(low: int, high: int, of: int) -> str:
-    """The interval of a rank in words: `2–5 of 9`."""
-    return f"{low}–{high} of {of}" if low != high else f"{low} of {of}"
-
-
 def _ranks(shown: Resolution, ranked: Sequence[Comparable]) -> Table:
     rows = list[Row]()
     for each in ranked:
@@ -290,7 +290,17 @@ def _suite_cells(
     ]  # fmt: skip
 
 
-def _figure(shown: Resolution) -> Figure:
+def _rank_figures(shown: Resolution, ranked: Sequence[Comparable]) -> list[Figure]:
+    """The ranks on the first of the data sets that the section states in sentences; of levels, on the last one."""
+    several = [each for each in _headlines(ranked) if len(each.backbones) >= FEWEST_RANKS]
+    each = next((each for each in several if each.suite == "levels"), next(iter(several), None))
+    if each is None:
+        return []
+    texts = [score_text(each.metric, value) for value in each.standings.value]
+    return [rank_figure(placed(each.standings, texts), f"Ranks on {_where(shown, each)}")]
+
+
+def difference_figure(shown: Resolution) -> Figure:
     """The differences of each pair with their intervals, one place per data set and probe."""
     places = dict.fromkeys(
         (item.place.dataset, item.place.probe, item.place.shots) for pair in shown.pairs for item in pair.comparisons
@@ -302,17 +312,21 @@ def _figure(shown: Resolution) -> Figure:
         (float(index), shown.titles.get(dataset, dataset) + (f", {probe}" if several else ""))
         for index, (dataset, probe, _) in enumerate(places)
     )
-    return Figure("", "", "Difference (points)", [_series(pair, number) for pair in shown.pairs], ticks, zero=True)
+    # Pairs stand beside each other; at a single place, a table replaces the figure.
+    step = min(BESIDE, MOST_BESIDE / len(shown.pairs)) if len(places) > 1 else 0.0
+    middle = (len(shown.pairs) - 1) / 2
+    series = [_series(pair, number, step * (turn - middle)) for turn, pair in enumerate(shown.pairs)]
+    return Figure("Paired differences", "", "Difference (points)", series, ticks, zero=True)
 
 
-def _series(pair: PairComparison, number: Mapping[tuple[str, str, int | None], int]) -> Series:
+def _series(pair: PairComparison, number: Mapping[tuple[str, str, int | None], int], beside: float) -> Series:
     items = [
         (number[place], item) for item in pair.comparisons
         if (place := (item.place.dataset, item.place.probe, item.place.shots)) in number
     ]  # fmt: skip
     intervals = [item.difference.interval() for _, item in items]
     return Series(
-        f"{pair.first} − {pair.second}", [float(place) for place, _ in items],
+        f"{pair.first} − {pair.second}", [place + beside for place, _ in items],
         [100 * each.value for each in intervals], strong=True, mode="markers",
         low=[100 * each.low for each in intervals], high=[100 * each.high for each in intervals],
         hover=[
@@ -333,7 +347,7 @@ def _method(shown: Resolution) -> str:
     return (
         f"Both backbones are scored on the same test images. Intervals of 95% and p-values are over {crossed} (two-way "
         f"random effects, t distribution).{one} A difference is called clear if p < {SIGNIFICANT} after Holm's "
-        "correction for all comparisons of the pair. Ranks are tested for each data set and probe by itself: the interval "
-        "of a rank contains all ranks that Holm-corrected tests of a backbone against all others leave open, and the "
-        "backbones of a tie group are not resolved from the best of the group."
+        "correction for all comparisons of the pair. Ranks are tested for each data set and probe by itself: the "
+        "interval of a rank contains all ranks that Holm-corrected tests of a backbone against all others leave open, "
+        "and the backbones of a tie group are not resolved from the best of the group."
     )

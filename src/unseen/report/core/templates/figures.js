@@ -47,7 +47,7 @@ function seriesTrace(series, look) {
   const { mode = "lines+markers", strong = false, hover = [] } = series;
   const shared = {
     name: plotText(series.name), x: series.x, y: series.y, error_y: errorBars(series, colour),
-    opacity: strong || mode !== "lines+markers" ? 1 : 0.5, showlegend: strong,
+    opacity: strong || mode !== "lines+markers" ? 1 : 0.5, showlegend: strong && series.name !== "",
     text: hover.map(plotText), hovertemplate: hover.length ? "%{text}<extra></extra>" : undefined,
   };
   if (mode === "bars") return { ...shared, type: "bar", marker: { color: colour }, textposition: "none" };
@@ -66,12 +66,13 @@ function seriesTrace(series, look) {
 }
 
 // Very long words would leave no room for the plot; the text of a point has the whole name.
-function clipped(text) {
-  return text.split(" ").map((word) => (word.length > 14 ? `${word.slice(0, 13)}…` : word)).join(" ");
+function clipped(text, most) {
+  return text.split(" ").map((word) => (word.length > most ? `${word.slice(0, most - 1)}…` : word)).join(" ");
 }
 
-function ticks(places = []) {
-  return places.length ? { tickvals: places.map(([at]) => at), ticktext: places.map(([, text]) => plotText(clipped(text))) } : {};
+function ticks(places = [], most = 14) {
+  const texts = places.map(([, text]) => plotText(clipped(text, most)));
+  return places.length ? { tickvals: places.map(([at]) => at), ticktext: texts } : {};
 }
 
 // A text in lines of at most some letters.
@@ -123,10 +124,10 @@ function seriesPlot(figure, look, place) {
     axis(look, plotText(figure.y_label), {
       ...(figure.zero ? { zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.2 } : {}),
       ...(figure.top_is_low && !figure.y_range ? { autorange: "reversed" } : {}), ...range(figure.y_range),
-      ...ticks(figure.y_ticks),
+      ...ticks(figure.y_ticks, look.small ? 14 : 28),
     }),
   );
-  const named = !look.named && seen.some(({ strong }) => strong);
+  const named = !look.named && seen.some(({ strong, name }) => strong && name);
   const legend = { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: look.small ? 11 : 12 } };
   const { shapes, annotations } = bandShapes(figure.bands ?? []);
   const top = named || shapes.length ? 34 : 12;
