@@ -14,13 +14,13 @@ MOST_TICKS = 20
 
 @dataclass(frozen=True)
 class Placed:
-    """A backbone with its rank, the interval of the rank and its tie group; `text` is its score."""
+    """A backbone with its rank; the interval and the tie group are None if they are unknown. `text` is its score."""
 
     backbone: str
     rank: int
-    low: int
-    high: int
-    group: int
+    low: int | None
+    high: int | None
+    group: int | None
     text: str
 
 
@@ -33,22 +33,31 @@ def placed(standings: Standings, texts: Sequence[str]) -> list[Placed]:
     ]
 
 
+def spread(low: int, high: int) -> str:
+    """An interval of ranks: `2–5`, or `2` if it is one rank."""
+    return str(low) if low == high else f"{low}–{high}"
+
+
 def rank_range(low: int, high: int, of: int) -> str:
     """The interval of a rank in words: `2–5 of 9`."""
-    return f"{low}–{high} of {of}" if low != high else f"{low} of {of}"
+    return f"{spread(low, high)} of {of}"
 
 
 def rank_figure(backbones: Sequence[Placed], title: str = "") -> Figure:
     """One bar per backbone from the first to the last rank of its interval, with a mark at its rank.
 
     Args:
-        backbones: from the best to the worst. Tie groups are blocks with a gap between them, unless they interleave.
+        backbones: from the best to the worst; those without an interval are left out. Tie groups are blocks with a gap
+            between them, unless they interleave.
     """
-    count, place = len(backbones), 0.0
+    count, place, before = len(backbones), 0.0, None
     series, ticks = list[Series](), list[tuple[float, str]]()
-    for number, each in enumerate(backbones):
-        if number:
-            place += 1 if each.group == backbones[number - 1].group else 1 + GAP
+    for each in backbones:
+        if each.low is None or each.high is None:
+            continue
+        if ticks:
+            place += 1 if each.group == before else 1 + GAP
+        before = each.group
         ticks.append((place, each.backbone))
         text = (
             f"{each.backbone}: {each.text}, rank {each.rank}, interval {rank_range(each.low, each.high, count)}, "
@@ -57,7 +66,10 @@ def rank_figure(backbones: Sequence[Placed], title: str = "") -> Figure:
         bar = [float(each.low), float(each.high)]
         series += [
             # Without names: the axis has them, and the legend of the section is that of its other figures.
-            Series("", bar, [place, place], mode="lines", backbone=each.backbone, strong=True, hover=[text, text]),
+            Series(
+                "", bar, [place, place], mode="lines", backbone=each.backbone, strong=True, solid=True,
+                hover=[text, text],
+            ),
             Series(
                 "", [float(each.rank)], [place], mode="markers", backbone=each.backbone, strong=True, hover=[text]
             ),

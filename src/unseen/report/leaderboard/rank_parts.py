@@ -1,32 +1,17 @@
-"""Ranks with their interval and tie group: cells of tables and a figure."""
+"""Ranks with their interval and tie group: cells of tables, and a sentence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from unseen.report.core.model import Cell, Column, Figure, Series
+from unseen.report.core.model import Cell, Column
+from unseen.report.core.rank_figure import Placed, spread
 from unseen.text.words import joined
 
 RANK_COLUMNS = (
     Column("Rank", "1 is best; in brackets its 95% interval", names=("rank", "rank_low", "rank_high")),
     Column("Tie group", "the order within a group is not resolved", names=("tie_group",)),
 )
-MOST_TICKS = 20
-"""Ranks with a tick."""
 MOST_NAMED = 5
 """Backbones of a tie group that a sentence names."""
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A backbone with its rank; the interval and the tie group are None if they are unknown."""
-
-    backbone: str
-    rank: int
-    low: int | None
-    high: int | None
-    group: int | None
-    text: str
-    """Its score, for hovering."""
 
 
 def rank_cells(placed: Placed | None, of: int) -> list[Cell]:
@@ -42,38 +27,6 @@ def rank_cells(placed: Placed | None, of: int) -> list[Cell]:
         ),
         Cell(str(placed.group), (placed.group,)),
     ]  # fmt: skip
-
-
-def spread(low: int, high: int) -> str:
-    """An interval of ranks: `2–5`, or `2` if it is one rank."""
-    return str(low) if low == high else f"{low}–{high}"
-
-
-def rank_figure(placed: Sequence[Placed], title: str = "") -> Figure:
-    """One horizontal bar per backbone from the first to the last rank of its interval, with a mark at its rank."""
-    series = []
-    for number, each in enumerate(placed):
-        if each.low is None or each.high is None:
-            continue
-        place, text = float(number), f"{each.backbone}: {each.text}, rank {each.rank} of {len(placed)}"
-        text += f" ({spread(each.low, each.high)}), tie group {each.group}"
-        series += [
-            Series(
-                each.backbone, [float(each.low), float(each.high)], [place, place], mode="lines",
-                backbone=each.backbone, strong=True, solid=True, hover=[text, text],
-            ),
-            Series(
-                each.backbone, [float(each.rank)], [place], mode="markers", backbone=each.backbone, strong=True,
-                hover=[text],
-            ),
-        ]  # fmt: skip
-    count = len(placed)
-    names = tuple((float(number), each.backbone) for number, each in enumerate(placed))
-    ranks = tuple((float(rank), str(rank)) for rank in range(1, count + 1, 1 + (count - 1) // MOST_TICKS))
-    return Figure(
-        title, "Rank (1 is best)", "", series, ranks, names, top_is_low=True, x_range=(0.5, count + 0.5),
-        y_range=(count - 0.5, -0.5), caption="Bars are 95% intervals of ranks, marks are ranks",
-    )  # fmt: skip
 
 
 def leaders_text(placed: Sequence[Placed], score: str) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from unseen.analyses.core.rankings import Ranking
 from unseen.metrics.catalogue import Metric
 from unseen.report.core.metric_words import metric_words, probe_words
-from unseen.report.leaderboard.rank_parts import Placed, leaders_text
+from unseen.report.core.rank_figure import Placed
+from unseen.report.leaderboard.rank_parts import leaders_text
 from unseen.text.words import counted, joined
 
 MOST_SETS = 4

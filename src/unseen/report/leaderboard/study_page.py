@@ -7,8 +7,9 @@ from unseen.analyses.core.study_leaderboard import StudyLeaderboard
 from unseen.report.core.metric_words import metric_words, probe_words
 from unseen.report.core.model import Backbone, Cell, Column, Page, Row, Section, Table
 from unseen.report.core.provenance import provenance_section
+from unseen.report.core.rank_figure import Placed, rank_figure, spread
 from unseen.report.core.render import write_page
-from unseen.report.leaderboard.rank_parts import RANK_COLUMNS, Placed, rank_cells, rank_figure, spread
+from unseen.report.leaderboard.rank_parts import RANK_COLUMNS, rank_cells
 from unseen.report.leaderboard.ranking_words import findings, how_ranked, notes, score_text, title
 from unseen.text.words import counted
 

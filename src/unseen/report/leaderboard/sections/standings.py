@@ -3,8 +3,9 @@
 from unseen.papers.leaderboard import Leaderboard
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.core.rank_figure import Placed, rank_figure
 from unseen.report.leaderboard.parts import TITLES, percent, shown_domain
-from unseen.report.leaderboard.rank_parts import RANK_COLUMNS, Placed, leaders_text, rank_cells, rank_figure
+from unseen.report.leaderboard.rank_parts import RANK_COLUMNS, leaders_text, rank_cells
 
 NOTE = (
     "Ranks among your own backbones only, from which test images each of them classifies correctly: all pairs are "
