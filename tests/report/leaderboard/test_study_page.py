@@ -39,7 +39,7 @@ def test_a_row_has_the_rank_its_interval_and_the_tie_group(page: Page, board: St
 
 def test_the_figure_has_a_bar_per_interval(page: Page) -> None:
     [figure] = page.sections[0].figures
-    bars = {series.name: series.x for series in figure.series if series.mode == "lines"}
+    bars = {series.backbone: series.x for series in figure.series if series.mode == "lines"}
     assert bars == {"best": [1.0, 2.0], HOSTILE: [1.0, 2.0], "far": [3.0, 3.0]}
     assert [text for _, text in figure.x_ticks] == ["1", "2", "3"]
     assert len(figure.y_ticks) == 3

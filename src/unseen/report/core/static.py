@@ -76,6 +76,7 @@ def _size(figure: Figure) -> tuple[float, float]:
     names = [series.name for series in figure.series if series.strong or not series.group]
     beside = max(map(len, names), default=0) if _has_legend_beside(figure, len(names)) else 0
     lines = LINE * len(figure.y_ticks) if figure.top_is_low else 0
+    beside += max(0, max((len(text) for _, text in figure.y_ticks), default=0) - USUAL_NAME)
     return WIDTH + LETTER * beside, max(HEIGHT, lines) + LETTER * max(0, below - USUAL_NAME)
 
 
