@@ -83,11 +83,10 @@ class KeptStudy:
         """
         data, every = read_record(out)
         left = {name: own for name, own in data.studies.items() if {*own} & {*every}}
-        for name in data.studies.keys() - left.keys():
-            (out / name).unlink(missing_ok=True)
+        for path in studies_in(out):
+            if path.name in data.studies.keys() - left.keys():
+                path.unlink()
         kept = studies_in(out)
-        if not kept:
-            shutil.rmtree(out / FILES, ignore_errors=True)
         following = f"study-{_number(kept[-1]) + 1}.toml" if kept and (out / STUDY).is_file() else STUDY
         name = next((each.name for each in kept if each.read_text("utf-8") == self.text(each.name)), following)
         left[name] = [*dict.fromkeys([*left.get(name, ()), *keys])]
@@ -99,8 +98,13 @@ class KeptStudy:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 with atomic_write(place) as file, source.open("rb") as original:
                     shutil.copyfileobj(original, file)
-        with atomic_write(out / name) as file:
-            file.write(self.text(name).encode())
+        if not kept:
+            for path in (out / FILES).rglob("*"):
+                if path.is_file() and path.relative_to(out / FILES).as_posix() not in self.copies:
+                    path.unlink()
+        if name not in {each.name for each in kept}:
+            with atomic_write(out / name) as file:
+                file.write(self.text(name).encode())
 
 
 def studies_in(folder: Path) -> list[Path]:

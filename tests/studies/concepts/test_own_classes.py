@@ -81,6 +81,10 @@ def test_a_file_that_names_no_others_is_copied_into_the_run(place: Path) -> None
     assert (kept.levels, kept.files.keys()) == (str(place / "run/files/mine.toml"), {kept.levels})
     (place / "mine.toml").unlink()
     assert plan_of(kept, place / "run", features=place / "all").jobs_left == 0
+    (place / "run/files/old.csv").touch()
+    other = kept.replace(logistic={"protocol": "cog-v2-pruned"})
+    run_of(other, place / "run", features=place / "all", replacing=True)  # its levels are in the run itself
+    assert [path.name for path in (place / "run/files").iterdir()] == ["mine.toml"]
 
 
 def test_levels_are_built_from_the_classes_of_the_features(place: Path) -> None:
