@@ -99,7 +99,7 @@ def test_a_killed_training_is_resumed_and_scored_alike(
     assert values(resumed) == values(whole)
     assert {score.probe for score in whole.scores} == {"upernet"}
     assert {domain.axis for domain in whole.domains} == {"tasks"}
-    assert not list((tmp_path / "b/checkpoints").iterdir())
+    assert not (tmp_path / "b/checkpoints").exists()
     assert plan_of(study, tmp_path / "b", **given).jobs_left == 0
 
 
