@@ -28,10 +28,11 @@ from PIL import Image
 from demo_tables import write_parts
 from unseen.analyses.core.comparables import Comparables
 from unseen.analyses.paired import compare_with_baseline
+from unseen.report.core.compared import Resolution
 from unseen.report.core.export import page_figures
 from unseen.report.core.looks import SYMBOLS
 from unseen.report.core.model import Figure, Page, Section, Series
-from unseen.report.core.resolution import Resolution, difference_figure
+from unseen.report.core.resolution import difference_figure
 from unseen.report.core.static import static_bytes
 from unseen.report.of_runs import report_on
 from unseen.runs.data import RunData

@@ -14,7 +14,7 @@ from run_folders import write_concept_run
 
 from unseen.errors import UserError
 from unseen.extras import REQUIREMENTS, MissingExtraError, install_command, naming_extras, pip_install
-from unseen.probes.job import packed
+from unseen.probes.units import hit_units
 from unseen.runs.data import Backbone
 
 pytestmark = pytest.mark.early
@@ -151,7 +151,7 @@ def write_runs(folder: Path) -> None:
     for path in (run / "results").glob("*.json"):
         record = json.loads(path.read_text())
         [fit] = record["values"]["fits"]
-        fit["details"] |= packed(np.arange(8) < 8 * fit["values"]["top1"])
+        fit["details"] |= hit_units(np.arange(8) < 8 * fit["values"]["top1"]).in_details
         path.write_text(json.dumps(record))
     (run / "tests").mkdir()
     np.savez(run / "tests/test.npz", y=np.arange(8) % 2, classes=np.array(["p", "q"]), ids=np.array(""))

@@ -142,7 +142,11 @@ def test_fine_tuning(tmp_path: Path, backbone: str) -> None:
         ("x:y", {"probes": "saliency", "inversion": {"steps": 3}}, "inversion is not among the probes"),
         ("x:y", {"probes": "inversion", "inversion": {"grid": "4/2"}}, "no key 'grid'"),
         ("x:y", {"probes": "fine-tuned", "fine-tuned": {"seed": -1}}, "no key 'seed'"),
-        ("x:y", {"probes": "fine-tuned", "datasets": "digits", "fine-tuned": {"trials": 41}}, "try 1 to 40 of them"),
+        (
+            "x:y",
+            {"probes": "fine-tuned", "datasets": "digits", "fine-tuned": {"trials": 41}},
+            "must be at most 40",
+        ),
     ],
 )
 def test_mistakes(tmp_path: Path, backbone: Any, given: dict[str, Any], message: str) -> None:
@@ -177,5 +181,5 @@ def test_one_probe_of_a_study_may_be_a_string(tmp_path: Path) -> None:
     study = package.study("dense").replace(probes="patch-linear")
     assert study.probes == ("patch-linear",)
     backbone = load_backbone("timm:test_vit", weights="random", patches=True)
-    with pytest.raises(UserError, match="no probe 'patch-lin'; did you mean patch-linear"):
+    with pytest.raises(UserError, match="no probe 'patch-lin' in this study; did you mean patch-linear"):
         package.run(study.replace(probes="patch-lin"), backbone, out=tmp_path / "run")

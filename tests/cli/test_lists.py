@@ -26,7 +26,7 @@ ONCE_IN = {
     "--data": {"unseen ls", "unseen doctor", "unseen shifts finetune"},
     "--id": {"unseen shifts captions"},
     "--ood": {"unseen shifts pairs"},
-    "--shots": {"unseen report", "unseen leaderboard", "unseen panel"},
+    "--shots": {"unseen report", "unseen leaderboard", "unseen panel", "unseen power"},
 }
 """Options that are lists in other commands."""
 

@@ -12,6 +12,7 @@ from run_folders import logistic_job
 from unseen.data.concepts.drawing_levels import OWN, SEEN, drawing_domains, drawing_levels
 from unseen.probes.job import Fit, Job, fits_kept
 from unseen.probes.protocol import COG_V2
+from unseen.probes.units import hit_units
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.kept_labels import TESTS
@@ -61,8 +62,8 @@ def write_panel_run(
 
     def work(job: Job) -> dict[str, Any]:
         correct = right[job.backbone, job.dataset]
-        kept = correct if hits else None
-        return fits_kept([Fit("logistic", None, 0, [("top1", float(correct.mean()))], correct=kept)])
+        units = hit_units(correct) if hits else None
+        return fits_kept([Fit("logistic", None, 0, [("top1", float(correct.mean()))], units=units)])
 
     data = RunData(
         title="Concept generalization",

@@ -11,7 +11,8 @@ from run_folders import probe_files
 
 from unseen.cli.running import finish_run
 from unseen.features.about import BackboneAbout
-from unseen.metrics.resampling import accuracy_per_concept, interval_over_concepts
+from unseen.metrics.paired.crossed import crossed
+from unseen.metrics.paired.units import concept_accuracies
 from unseen.runs.data import ConceptHits, RunData
 from unseen.runs.kept_labels import labelled
 from unseen.runs.merge import merge_runs
@@ -45,9 +46,12 @@ def test_each_setting_has_the_interval_of_its_hits(run: Path) -> None:
     for shots, name in ((1, "1"), (None, "all")):
         pairs = [labelled(run / RESULTS, r) for r in results if r.setting[0] == shots]
         labels = pairs[0][0]
-        expected = interval_over_concepts(accuracy_per_concept(np.stack([hits for _, hits in pairs]), labels.y))
+        accuracy, sizes = concept_accuracies(np.stack([hits for _, hits in pairs]), labels.labels)
+        expected = crossed(accuracy, sizes=sizes).interval()
         found = data.concept_intervals["mine", "blobs", name]
-        assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
+        assert (found.value, found.low, found.high) == pytest.approx(
+            (expected.value, max(0.0, expected.low), min(1.0, expected.high))
+        )
         top1 = np.mean([s.value for s in data.scores if (s.shots, s.metric) == (shots, "top1")])
         assert found.value == pytest.approx(top1)
         assert found.high - found.low > 0.1  # concepts are unlike, as seeds are not
@@ -82,9 +86,9 @@ def test_seeds_of_two_machines_are_in_one_interval(run: Path) -> None:
     data = replace(data, backbones=[replace(data.backbones[0], features=Extraction(BackboneAbout(weights="w")))])
     parts = [("one", part(data, 0, hits(0, (9, 5, 1)))), ("two", part(data, 1, hits(1, (8, 6, 2))))]
     merged = merge_runs(parts)
-    expected = interval_over_concepts(np.array([[0.9, 0.5, 0.1], [0.8, 0.6, 0.2]]))
+    expected = crossed(np.array([[0.9, 0.5, 0.1], [0.8, 0.6, 0.2]])).interval()
     found = merged.concept_intervals["mine", "blobs", "all"]
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert (found.low, found.high) == pytest.approx((max(0.0, expected.low), min(1.0, expected.high)))
 
 
 def test_repetitions_on_other_concepts_have_none(run: Path) -> None:

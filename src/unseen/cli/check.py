@@ -25,7 +25,7 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if there are warnings.")] = False,
     json: Json = False,
 ) -> None:
-    """Check results files, and whether runs of the paper's ResNet-50 reproduce its published numbers.
+    """Check results files, and runs of the paper's ResNet-50.
 
     Results files: whether their numbers are possible, agree with each other, and are plausible. Errors: an invalid
     file, values out of range, settings that are not those of the named protocol, means, deviations or intervals that

@@ -67,8 +67,9 @@ def leaderboard(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Rank the 31 models of ImageNet-CoG, and yours, on unseen concepts; or the backbones of any study.
+    """Rank your backbones, and the 31 models of ImageNet-CoG.
 
+    Backbones of a study of ImageNet-CoG are ranked among the published models, those of other studies among each other.
     Without runs it needs no data.
     """
     from unseen.analyses.leaderboard import any_leaderboard

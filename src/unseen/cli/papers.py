@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Rows = list[tuple[str, ...]]
 app = typer.Typer(
-    help="Published tables, and whether they support the papers' conclusions. Needs no data.", no_args_is_help=True
+    help="Published tables, and whether they support the claims.", no_args_is_help=True
 )
 
 

@@ -153,14 +153,16 @@ def with_resolution(
     """A page with the section about what its differences mean, after its first one, or first if a pair is asked for."""
     from unseen.analyses.core.comparables import comparables
     from unseen.analyses.paired import compare_with_baseline
-    from unseen.report.core.resolution import Resolution, resolution_section
+    from unseen.report.core.compared import Resolution
+    from unseen.report.core.resolution import resolution_section
     from unseen.runs.data import RunData
 
     data = found.source if isinstance(found.source, RunData) else _merged(folders, kind)
     every = comparables(data) if found.every is None else found.every
+    drawn = frozenset(backbone.name for backbone in found.page.backbones)
     names = None if pair is None else (pair.first, pair.second)
     pairs = [*filter(None, [pair]), *compare_with_baseline(every, data, names)]
-    section = resolution_section(Resolution(data, every, pairs))
+    section = resolution_section(Resolution(data, every, pairs, drawn))
     if section is None:
         return replace(found, every=every, pair=pair)
     sections = [*found.page.sections]

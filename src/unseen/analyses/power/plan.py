@@ -172,9 +172,9 @@ class Plan:
 
     @property
     def enough(self) -> list[str]:
-        """The numbers that would resolve the difference, each alone, in words such as `410 concepts`."""
+        """The numbers that would resolve the difference, each alone, in words such as `about 410 concepts`."""
         numbers = ((noun, getattr(self.needed, part)) for part, noun in self._nouns.items())
-        return [f"{number:,} {noun.of(number)}" for noun, number in numbers if number is not None]
+        return [f"{_rounded(number)} {noun.of(number)}" for noun, number in numbers if number is not None]
 
     def _what_to_do(self) -> str:
         """Which numbers would resolve the difference, each alone, and which cannot."""
@@ -222,6 +222,11 @@ class Plan:
         unit = {"share": "points", "score": f"of {self.metric.name}"}.get(self.metric.unit, self.metric.unit)
         amount = self._amount(value)
         return f"{amount} {unit.removesuffix('s') if amount == '1' else unit}"
+
+
+def _rounded(number: int) -> str:
+    """A number with two digits if it has more: plans from one run are not more exact."""
+    return f"about {float(f'{number:.2g}'):,.0f}" if number >= 100 else str(number)
 
 
 def _number(number: int | None) -> str:

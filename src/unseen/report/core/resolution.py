@@ -1,46 +1,22 @@
 """The section of every page about what its differences mean: ranks with what is resolved, and paired comparisons."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 from markupsafe import Markup
 
 from unseen.analyses.core.comparable import Comparable
-from unseen.analyses.core.comparables import Comparables
-from unseen.analyses.paired import SIGNIFICANT, Comparison, PairComparison, SuiteComparison
+from unseen.analyses.paired import SIGNIFICANT, PairComparison, SuiteComparison
 from unseen.analyses.power.plans import plan_between
 from unseen.metrics.catalogue import Metric
 from unseen.metrics.paired.estimate import Estimate
-from unseen.report.core.metric_words import metric_words, probe_words
-from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
-from unseen.report.core.rank_figure import placed, rank_figure, rank_range
-from unseen.runs.data import RunData
-from unseen.runs.score import shots_name
+from unseen.report.core.compared import Resolution, amount, difference_text, ends_text, score_text
+from unseen.report.core.metric_words import probe_words
+from unseen.report.core.model import Figure, Section, Series
+from unseen.report.core.rank_figure import placed, rank_figure
+from unseen.report.core.resolution_tables import pair_table, rank_table
 from unseen.text.words import counted, joined, signed
 
-RANKS = (
-    Column("Data set", number=False, names=("domain",)),
-    Column("Probe", number=False, names=("probe",)),
-    Column("Backbone", number=False, names=("backbone",)),
-    Column("Score", "mean over seeds", names=("score",)),
-    Column("Rank", "95% interval", names=("rank", "low", "high")),
-    Column("Tie group", names=("group",)),
-    Column("Resolves", "difference from the best seen with 80% power", names=("detectable",)),
-)
-PAIRS = (
-    Column("Pair", number=False, names=("first", "second")),
-    Column("Data set", number=False, names=("domain",)),
-    Column("Probe", number=False, names=("probe",)),
-    Column("Difference", names=("difference",)),
-    Column("95% interval", names=("low", "high")),
-    Column("p (Holm)", "corrected for the comparisons of the pair", names=("p_holm",)),
-    Column("Over", "units and seeds", number=False, names=("units", "unit", "seeds")),
-    Column("Effect size", "Cohen's d over units", names=("standardised",)),
-    Column("Won", "share of units, ties count as half", names=("won",)),
-    Column("McNemar", "images only one has right, exact p", names=("only_first", "only_second", "p_mcnemar")),
-)
-FOLDED = 12
-"""Rows from which a table is closed at first."""
 FEWEST_RANKS = 3
 """Backbones from which on ranks are drawn: those of two are a sentence."""
 BESIDE, MOST_BESIDE = 0.08, 0.6
@@ -48,26 +24,6 @@ BESIDE, MOST_BESIDE = 0.08, 0.6
 MOST_NAMED = 4
 MOST_SENTENCES = 3
 """Data sets and probes that the section states in sentences."""
-
-
-@dataclass(frozen=True)
-class Resolution:
-    """What differences of a run, or of several that were merged, mean.
-
-    Attributes:
-        pairs: the comparison that was asked for, then those with the baseline.
-    """
-
-    data: RunData
-    every: Comparables
-    pairs: Sequence[PairComparison] = field(default=())
-
-    @property
-    def titles(self) -> Mapping[str, str]:
-        return {domain.name: domain.title for domain in self.data.domains}
-
-    def metric(self, name: str) -> Metric:
-        return self.data.metrics[name]
 
 
 def resolution_section(shown: Resolution) -> Section | None:
@@ -78,7 +34,7 @@ def resolution_section(shown: Resolution) -> Section | None:
     sentences = [*(_pair_sentence(shown, pair) for pair in shown.pairs), *_left_out(shown)]
     if not any(pair.requested for pair in shown.pairs):
         sentences = [*(standing_sentence(shown, each) for each in _headlines(ranked)), *sentences]
-    tables = [table for table in (_ranks(shown, ranked), _pairs(shown)) if table.rows]
+    tables = [table for table in (rank_table(shown, ranked), pair_table(shown)) if table.rows]
     figures = [*_rank_figures(shown, ranked), *([difference_figure(shown)] if shown.pairs else [])]
     return Section(
         "comparison", "Is the difference real?", sentences, figures, _method(shown), tables, menu="Differences"
@@ -127,11 +83,6 @@ def _listed(names: Sequence[Markup]) -> Markup:
 def _smallest(each: Comparable) -> str:
     smallest = each.detectable(each.standings.names[0])
     return "" if smallest is None else f" (this run resolves {amount(each.metric, smallest)} with 80% power)"
-
-
-def amount(metric: Metric, value: float) -> str:
-    """A difference in words: points of a share, else in the unit of the metric."""
-    return f"{100 * value:.1f} points" if metric.unit == "share" else f"{value:.3g}"
 
 
 def _one_seed(each: Comparable) -> bool:
@@ -193,101 +144,11 @@ def _mean_text(shown: Resolution, suite: SuiteComparison) -> str:
     these = _with_ends(metric, means.over_these)
     over = f"; over these {len(suite.datasets)} {suite.suite}, the mean difference is {these}"
     others = means.over_others
-    return f"{over}, and {_ends(metric, others)} if others of their kind were drawn" if others else over
+    return f"{over}, and {ends_text(metric, others)} if others of their kind were drawn" if others else over
 
 
 def _with_ends(metric: Metric, estimate: Estimate) -> str:
-    return f"{_difference(metric, estimate.value)} ({_ends(metric, estimate)})"
-
-
-def _ends(metric: Metric, estimate: Estimate) -> str:
-    interval = estimate.interval()
-    return f"{_difference(metric, interval.low)} to {_difference(metric, interval.high)}"
-
-
-def _difference(metric: Metric, value: float) -> str:
-    return signed(100 * value, 1) if metric.unit == "share" else signed(value, 3)
-
-
-def score_text(metric: Metric, value: float) -> str:
-    return f"{100 * value:.1f}" if metric.unit == "share" else f"{value:.3g}"
-
-
-def _ranks(shown: Resolution, ranked: Sequence[Comparable]) -> Table:
-    rows = list[Row]()
-    for each in ranked:
-        standings = each.standings
-        found = zip(standings.names, standings.value, standings.rank, standings.low, standings.high, standings.group,
-                    strict=True)  # fmt: skip
-        for name, value, rank, low, high, group in found:
-            title = shown.titles.get(each.place.dataset, each.place.dataset)
-            detectable = each.detectable(name)
-            resolves = "–" if detectable is None else amount(each.metric, detectable)
-            cells = [
-                Cell(title, (each.place.dataset,)), Cell(_probe(each), (each.place.probe,)), Cell(name, look=True),
-                Cell(score_text(each.metric, value), (float(value),), about=metric_words(each.metric.name)),
-                Cell(rank_range(low, high, len(standings.names)), (int(rank), int(low), int(high))),
-                Cell(str(group), (int(group),)), Cell(resolves, (detectable,)),
-            ]  # fmt: skip
-            rows.append(Row(cells, backbone=name))
-    folded = f"All {len(rows)} ranks, with intervals and tie groups" if len(rows) > FOLDED else ""
-    return Table("ranks-resolved", RANKS, rows, "Ranks", sortable=True, folded=folded)
-
-
-def _probe(each: Comparable) -> str:
-    shots = "" if each.place.shots is None else f", {counted(each.place.shots, 'shot')}"
-    return f"{each.place.probe}{shots}"
-
-
-def _pairs(shown: Resolution) -> Table:
-    rows = [
-        Row(_cells(shown, pair, item, number)) for pair in shown.pairs for number, item in enumerate(pair.comparisons)
-    ]
-    rows += [
-        Row(_suite_cells(shown, pair, suite, estimate, kind), "main")
-        for pair in shown.pairs
-        for suite in pair.suites
-        for estimate, kind in ((suite.means.over_these, "fixed"), (suite.means.over_others, "random"))
-        if estimate is not None
-    ]
-    folded = f"All {len(rows)} differences, with intervals and p-values" if len(rows) > FOLDED else ""
-    return Table("comparison", PAIRS, rows, "Paired differences", sortable=True, folded=folded)
-
-
-def _cells(shown: Resolution, pair: PairComparison, item: Comparison, number: int) -> list[Cell]:
-    metric, estimate, images = shown.metric(item.metric), item.difference, item.images
-    interval, over = estimate.interval(), f"{estimate.units:,} {item.unit}"
-    seeds = counted(estimate.seeds, "seed") if estimate.seeds > 1 else "one fit each"
-    exact = (images.only_first, images.only_second, images.p_value) if images else (None, None, None)
-    title = shown.titles.get(item.place.dataset, item.place.dataset)
-    return [
-        Cell(f"{pair.first} − {pair.second}", (pair.first, pair.second)),
-        Cell(title, (item.place.dataset,), order=number),
-        Cell(item.place.probe + ("" if item.place.shots is None else f", {shots_name(item.place.shots)} shots"),
-             (item.place.probe,)),
-        Cell(_difference(metric, estimate.value), (estimate.value,), style="main",
-             about=metric_words(item.metric)),
-        Cell(_ends(metric, estimate), (interval.low, interval.high)),
-        Cell(f"{item.p_holm:.2g}", (item.p_holm,)),
-        Cell(f"{over}, {seeds}", (estimate.units, item.unit, estimate.seeds)),
-        Cell(signed(item.standardised, 2), (item.standardised,)), Cell(f"{100 * item.won:.0f}%", (item.won,)),
-        Cell(f"{images.only_first:,} : {images.only_second:,}, p {images.p_value:.2g}" if images else "–", exact),
-    ]  # fmt: skip
-
-
-def _suite_cells(
-    shown: Resolution, pair: PairComparison, suite: SuiteComparison, estimate: Estimate, kind: str
-) -> list[Cell]:
-    metric, interval = shown.metric(suite.metric), estimate.interval()
-    mean = f"mean of {len(suite.datasets)} {suite.suite}"
-    return [
-        Cell(f"{pair.first} − {pair.second}", (pair.first, pair.second)), Cell(mean, (mean,)),
-        Cell(suite.probe, (suite.probe,)), Cell(_difference(metric, estimate.value), (estimate.value,)),
-        Cell(_ends(metric, estimate), (interval.low, interval.high)),
-        Cell(f"{estimate.p_value:.2g}", (estimate.p_value,), about="not corrected: one mean per probe"),
-        Cell(f"{suite.suite} as {kind}", (len(suite.datasets), f"{suite.suite} as {kind}", None)),
-        Cell(), Cell(), Cell(),
-    ]  # fmt: skip
+    return f"{difference_text(metric, estimate.value)} ({ends_text(metric, estimate)})"
 
 
 def _rank_figures(shown: Resolution, ranked: Sequence[Comparable]) -> list[Figure]:
@@ -297,7 +158,8 @@ def _rank_figures(shown: Resolution, ranked: Sequence[Comparable]) -> list[Figur
     if each is None:
         return []
     texts = [score_text(each.metric, value) for value in each.standings.value]
-    return [rank_figure(placed(each.standings, texts), f"Ranks on {_where(shown, each)}")]
+    figure = rank_figure(placed(each.standings, texts), f"Ranks on {_where(shown, each)}")
+    return [replace(figure, series=[replace(line, backbone=shown.look(line.backbone)) for line in figure.series])]
 
 
 def difference_figure(shown: Resolution) -> Figure:
@@ -315,11 +177,13 @@ def difference_figure(shown: Resolution) -> Figure:
     # Pairs stand beside each other; at a single place, a table replaces the figure.
     step = min(BESIDE, MOST_BESIDE / len(shown.pairs)) if len(places) > 1 else 0.0
     middle = (len(shown.pairs) - 1) / 2
-    series = [_series(pair, number, step * (turn - middle)) for turn, pair in enumerate(shown.pairs)]
+    series = [_series(shown, pair, number, step * (turn - middle)) for turn, pair in enumerate(shown.pairs)]
     return Figure("Paired differences", "", "Difference (points)", series, ticks, zero=True)
 
 
-def _series(pair: PairComparison, number: Mapping[tuple[str, str, int | None], int], beside: float) -> Series:
+def _series(
+    shown: Resolution, pair: PairComparison, number: Mapping[tuple[str, str, int | None], int], beside: float
+) -> Series:
     items = [
         (number[place], item) for item in pair.comparisons
         if (place := (item.place.dataset, item.place.probe, item.place.shots)) in number
@@ -334,7 +198,7 @@ def _series(pair: PairComparison, number: Mapping[tuple[str, str, int | None], i
             f"({signed(100 * each.low)} to {signed(100 * each.high)})"
             for (_, item), each in zip(items, intervals, strict=True)
         ],
-        backbone=pair.first,
+        backbone=shown.look(pair.first),
     )  # fmt: skip
 
 
