@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rows = list[tuple[str, ...]]
-app = typer.Typer(
-    help="Published tables, and whether they support the claims.", no_args_is_help=True
-)
+app = typer.Typer(help="Published tables, and whether they support the claims.", no_args_is_help=True)
 
 
 @app.command()
