@@ -212,9 +212,9 @@ def test_an_extraction_that_the_disk_is_too_small_for_is_refused(
 ) -> None:
     from unseen.features.disk import IGNORE_DISK
 
-    # 6 images of 12 dimensions in 32 bits, with label and name: 6 × (48 + 38) bytes.
+    # 6 images of 12 dimensions in 16 bits at least, with label and name: 6 × (24 + 38) bytes.
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _place: usage._replace(free=500))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _place: usage._replace(free=300))
     words = options(backbone, tmp_path, photographs(tmp_path / "photos", 6))
     code, _, error = unseen(*words)
     assert code == 2
