@@ -141,7 +141,7 @@ def report_on(
         from unseen.report.axes.page import axes_page
 
         shown = study_axes(folders, shifts, published=published)
-        return with_studies(Reported(axes_page(shown), shown), folders, beside)
+        return with_studies(_with_all_comparisons(Reported(axes_page(shown), shown), folders), folders, beside)
     pair = None if compare is None else _pair(folders, compare, shots)
     found = _shift_page(folders, id_sets, ood_sets) if kinds[0] == "shifts" else PAGES[kinds[0]](folders)
     return with_studies(with_resolution(found, folders, kinds[0], pair), folders, beside)
@@ -152,13 +152,32 @@ def with_resolution(
 ) -> Reported:
     """A page with the section about what its differences mean, after its first one, or first if a pair is asked for."""
     from unseen.analyses.core.comparables import comparables
-    from unseen.analyses.paired import compare_with_baseline
-    from unseen.report.core.compared import Resolution
-    from unseen.report.core.resolution import resolution_section
     from unseen.runs.data import RunData
 
     data = found.source if isinstance(found.source, RunData) else _merged(folders, kind)
-    every = comparables(data) if found.every is None else found.every
+    return _compared(found, data, comparables(data) if found.every is None else found.every, pair)
+
+
+def _with_all_comparisons(found: Reported, folders: Sequence[Path]) -> Reported:
+    """The page across axes with this section, for all data sets of the runs."""
+    from unseen.analyses.core.comparables import comparables, joined
+    from unseen.runs.record import read_runs
+
+    runs = read_runs(folders)
+    if not runs:
+        return found
+    backbones = {backbone.name: backbone for run in reversed(runs) for backbone in run.backbones}
+    domains = {domain.name: domain for run in reversed(runs) for domain in run.domains}
+    data = replace(runs[0], backbones=[*backbones.values()], domains=[*domains.values()])
+    return _compared(found, data, joined([comparables(run) for run in runs]))
+
+
+def _compared(found: Reported, data: "RunData", every: "Comparables", pair: "PairComparison | None" = None) -> Reported:
+    """A page with the section about what can be compared, and the comparisons with the baseline."""
+    from unseen.analyses.paired import compare_with_baseline
+    from unseen.report.core.compared import Resolution
+    from unseen.report.core.resolution import resolution_section
+
     drawn = frozenset(backbone.name for backbone in found.page.backbones)
     names = None if pair is None else (pair.first, pair.second)
     pairs = [*filter(None, [pair]), *compare_with_baseline(every, data, names)]
