@@ -336,3 +336,16 @@ def test_a_study_is_removed_when_all_its_results_are_replaced(unseen: Unseen, tm
     assert find_study(str(tmp_path)).settings["knn"]["weights"] == "uniform"
     assert run("--probes", "knn,ridge", "--limit", 5, "--replace") == {"study.toml": ("knn", "ridge")}
     assert find_study(str(tmp_path)).limit == 5
+
+
+def test_a_second_run_of_several_studies_in_one_folder_writes_nothing(unseen: Unseen, tmp_path: Path) -> None:
+    words = ("run", "ericsson-2021", *DRAWN, "--datasets", "digits", "--limit", 6, "--workers", 1, "--out", tmp_path)
+    more = (("--probes", "knn"), ("--probes", "ridge", "--set", "seeds=2"))
+    for probes in more:
+        assert unseen(*words, *probes).code == 0
+    before = (tmp_path / "run.json").read_text()
+    for probes in more:
+        assert unseen(*words, *probes).code == 0
+    assert (tmp_path / "run.json").read_text() == before
+    page = (tmp_path / "report.html").read_text()
+    assert all(f"<code>unseen run {name} " in page for name in ("study.toml", "study-2.toml"))

@@ -90,7 +90,9 @@ class KeptStudy:
         following = f"study-{_number(kept[-1]) + 1}.toml" if kept and (out / STUDY).is_file() else STUDY
         name = next((each.name for each in kept if each.read_text("utf-8") == self.text(each.name)), following)
         left[name] = [*dict.fromkeys([*left.get(name, ()), *keys])]
-        remarks = {**data.remarks, "run it again": self.command(name)}
+        gone = {again(path) for path in data.studies.keys() - left.keys()}
+        remarks = {label: text for label, text in data.remarks.items() if label not in gone}
+        remarks[again(name)] = self.command(name)
         write_run(out, replace(data, studies=left, remarks=remarks), every)
         for copy, source in self.copies.items():
             place = out / FILES / copy
@@ -105,6 +107,11 @@ class KeptStudy:
         if name not in {each.name for each in kept}:
             with atomic_write(out / name) as file:
                 file.write(self.text(name).encode())
+
+
+def again(name: str) -> str:
+    """The label of the command that runs a study of a run again, in the record of the run."""
+    return f"run {name} again"
 
 
 def studies_in(folder: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.runs.record import read_record
 from unseen.studies.differences import differences_from_shipped, settings_of
 from unseen.studies.study import FILES, Study
-from unseen.studies.study_file import studies_in
+from unseen.studies.study_file import again, studies_in
 from unseen.studies.toml import read_study
 
 MOST_STUDIES = 10
@@ -35,14 +35,11 @@ def study_section(folders: Sequence[Path], beside: Path | None = None) -> Sectio
         except UserError as error:
             sentences.append(Markup("{}").format(str(error)))
         else:
-            sentences.append(_sentence(_link(name, path, beside), studies[-1][1]))
+            sentences.append(_sentence(_link(name, path, beside), studies[-1][1]) + _again(path))
     return Section(
         "study",
         "Study" if len(paths) == 1 else "Studies",
-        sentences=[
-            *sentences,
-            *map(_again, folders[:1] if len(folders) == 1 else ()),
-        ],
+        sentences=sentences,
         tables=[
             *(table for number, each in enumerate(studies, 1) for table in _different(number, *each)),
             *(_settings(number, *each) for number, each in enumerate(studies[:MOST_STUDIES], 1)),
@@ -72,10 +69,10 @@ def _sentence(name: Markup, study: Study) -> Markup:
     return Markup("{} is {} {}.").format(name, study.based_on, how)
 
 
-def _again(folder: Path) -> Markup:
-    """The command of the last call, to run it in another folder."""
-    command = read_record(folder)[0].remarks.get("run it again", "")
-    return Markup("Run it again in the folder of the run: <code>{}</code>").format(command) if command else Markup("")
+def _again(path: Path) -> Markup:
+    """The command that runs the study of a run in another folder."""
+    command = read_record(path.parent)[0].remarks.get(again(path.name), "")
+    return Markup(" Run it again in the folder of the run: <code>{}</code>").format(command) if command else Markup("")
 
 
 def _different(number: int, name: str, study: Study) -> Iterator[Table]:
