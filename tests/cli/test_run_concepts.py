@@ -432,7 +432,7 @@ def test_levels_by_another_measure_and_at_random(tmp_path: Path, unseen: Unseen)
     assert "no features of random7" in unseen(*words, "levels=random", "--datasets", "random7").err
     assert "no features of l1" in unseen(*words, "levels=random", "--datasets", "l1").err
     assert "word-vectors" in unseen(*words, "levels=random", "--set", "word-vectors=x").err
-    assert "cosine compares text" in unseen(*words, "levels=cosine").err
+    assert "compares text: give a word-vector file" in unseen(*words, "levels=cosine").err
     assert "word-vectors" in unseen(*words, "levels=lin", "--set", "word-vectors=x").err
     assert not (tmp_path / "run").exists()
 

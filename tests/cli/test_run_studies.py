@@ -349,3 +349,31 @@ def test_a_second_run_of_several_studies_in_one_folder_writes_nothing(unseen: Un
     assert (tmp_path / "run.json").read_text() == before
     page = (tmp_path / "report.html").read_text()
     assert all(f"<code>unseen run {name} " in page for name in ("study.toml", "study-2.toml"))
+
+
+NETWORK_CODE = """
+from torch import nn
+from unseen.data.core.decoding.transform import Transform
+
+
+def make():
+    return nn.Sequential(nn.AvgPool2d(4), nn.Flatten()), Transform(size=8, resize=8)
+"""
+
+
+def test_features_of_ones_own_backbone_are_found_wherever_its_study_is_run(
+    unseen: Unseen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/tiny.py").write_text(NETWORK_CODE)
+    monkeypatch.chdir(tmp_path / "here")
+    words = ("--datasets", "digits", "--limit", 6, "--probes", "knn", "--workers", 1)
+    assert unseen("run", "ericsson-2021", "--backbone", "tiny.py:make", *words, "--out", "run").code == 0
+    more = unseen("run", "run/study.toml", "--allow-code", "--probes", "ridge", "--workers", 1, "--out", "run")
+    assert (more.code, "images, " in more.err) == (0, False), more.err  # nothing is extracted again
+    monkeypatch.chdir(tmp_path)
+    again = unseen("run", "here/run/study.toml", "--allow-code", "--workers", 1, "--out", "again")
+    assert again.code == 0, again.err
+    stores = [{path.name for path in (tmp_path / run / "features").glob("*/*")} for run in ("here/run", "again")]
+    assert stores[0] == stores[1]
+    assert {*keys(tmp_path / "again")} < {*keys(tmp_path / "here/run")}

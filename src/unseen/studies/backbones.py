@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from unseen.errors import UserError, did_you_mean, option
-from unseen.extension.own_code import told_before
+from unseen.extension.own_code import is_own_file, own_place, told_before
 from unseen.studies.keys import BackboneKeys
 from unseen.studies.paths import TABLE
 from unseen.studies.study import Study
@@ -204,7 +204,7 @@ class StudyBackbones:
         )
         for sentence in found.notes:
             self.tell(sentence if len(self.entries) == 1 else f"{entry.label}: {sentence}")
-        return replace(found, name=entry.label)
+        return replace(_known_by_label(found, entry), name=entry.label)
 
     def _published(self, backbone: "Backbone") -> "Backbone":
         return as_published(backbone) if self.study.preprocessing == "published" else backbone
@@ -217,6 +217,19 @@ class StudyBackbones:
             if same is not None:
                 raise UserError(f"{same.label} and {each.label} are the same backbone; give it once")
         return loaded
+
+
+def _known_by_label(backbone: "Backbone", entry: Entry) -> "Backbone":
+    """The backbone with the id that its label is, if this is the same file: the study of a run has its whole path.
+
+    The id is a part of the key of its features, which are found again wherever the file is named from.
+    """
+    if not (is_own_file(entry.id) and is_own_file(entry.label)):
+        return backbone
+    (place, name), (other, label) = own_place(entry.id), own_place(entry.label)
+    if (Path(place).name, name) != (Path(other).name, label):
+        return backbone
+    return replace(backbone, spec=replace(backbone.spec, id=entry.label))
 
 
 def as_published(backbone: "Backbone") -> "Backbone":
