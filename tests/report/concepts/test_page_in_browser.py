@@ -300,10 +300,10 @@ def test_dark_follows_the_system_and_the_button(page: Any) -> None:
     dark_ink = page.evaluate(font)
     page.locator("#theme").click()
     assert background(page) > 700
-    assert page.evaluate(font) != dark_ink
+    page.wait_for_function(f"{font} !== {dark_ink!r}")  # figures are drawn again one after the other
     page.locator("#theme").click()
     assert background(page) < 150
-    assert page.evaluate(font) == dark_ink
+    page.wait_for_function(f"{font} === {dark_ink!r}")
 
 
 def test_one_point_is_a_table(tmp_path: Path) -> None:
