@@ -159,6 +159,17 @@ def test_merged_runs_say_what_all_say_once_and_name_who_says_the_rest() -> None:
     assert provenance(merged).keys() == {f"{run}: {label}" for run in "ab" for label in provenance(FULL)}
 
 
+def test_runs_whose_probes_have_other_settings_are_not_merged() -> None:
+    def knn(temperature: float, **more: float) -> RunData:
+        settings = {"temperature": temperature, "k": "20", **more}
+        return replace(FULL, protocols=[*FULL.protocols, ProtocolUsed("knn", "", settings)])
+
+    merge_runs([("a", knn(0.07)), ("b", knn(0.07)), ("c", FULL)])
+    merge_runs([("a", knn(0.07, arithmetic=16)), ("b", knn(0.07, arithmetic=32))])  # of two kinds of device
+    with pytest.raises(UserError, match=r"knn\.temperature \(0\.07 and 0\.1\)"):
+        merge_runs([("a", FULL), ("b", knn(0.07)), ("c", knn(0.1))])
+
+
 LIKE = {"a": 0.2, "b": 0.5, "c": 0.3, "d": None}
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from unseen.errors import UserError
 from unseen.papers.comparability import ScoredData
+from unseen.probes.own import OWN, OWN_METRIC
 from unseen.runs.data import Backbone, ConceptAccuracy, ConceptHits, Domain, Origin, RunData
 from unseen.runs.flaws import Flaw
 from unseen.runs.notices import joint
 from unseen.runs.record import in_order, joined_features, sorted_scores, with_known
 from unseen.runs.score import Score
-from unseen.runs.setup import FeatureKey, backbone_differences, extraction_differences
+from unseen.runs.setup import FeatureKey, Setup, backbone_differences, differences, extraction_differences
 
 
 def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
@@ -33,6 +34,7 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
         return data, [{backbone.name: backbone.name for backbone in data.backbones}]
     _refuse_other_studies(runs)
     _refuse_other_protocols([score for _, data in runs for score in data.scores])
+    _refuse_other_settings(runs)
     _refuse_other_code(runs)
     domains: dict[str, Domain] = {}
     merged: dict[str, _Merged] = {}
@@ -177,6 +179,31 @@ def _refuse_other_protocols(scores: Sequence[Score]) -> None:
         protocols = sorted({score.protocol for score in scores if score.probe == probe})
         if len(protocols) > 1:
             raise UserError(f"these runs follow different protocols ({', '.join(protocols)}); report them separately")
+
+
+def _refuse_other_settings(runs: Sequence[tuple[str, RunData]]) -> None:
+    """Refuse runs that trained a probe with other settings under the same protocol; the first difference is named.
+
+    Only the kind of device may differ, since a study may run on several machines.
+    """
+    for number, (name, data) in enumerate(runs):
+        scored = {score.protocol for score in data.scores} | {""}
+        for other, before in runs[:number]:
+            for each in differences(_protocols(before, scored), _protocols(data, scored)):
+                raise UserError(
+                    f"{other} and {name} differ in the {each.field} ({each.first} and {each.second}); report them "
+                    "separately"
+                )
+
+
+def _protocols(data: RunData, names: Container[str]) -> Setup:
+    """How the probes of a run were trained, of the protocols with these names and of probes without one."""
+    own = [each for each in data.setup.protocols if each.name in names and each.name not in {OWN, OWN_METRIC}]
+    return Setup([replace(each, settings=_without(each.settings, "arithmetic")) for each in own])
+
+
+def _without(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if key != name}
 
 
 def _refuse_other_code(runs: Sequence[tuple[str, RunData]]) -> None:
