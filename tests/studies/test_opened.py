@@ -68,6 +68,12 @@ def test_data_sets_come_once_in_the_order_of_the_registry_and_then_the_users_own
     assert names(opened(given=[given], datasets=["digits", "tiny"])) == ["digits", "tiny"]  # the study of that run
 
 
+def test_all_data_sets_and_others_are_all_of_them(tmp_path: Path) -> None:
+    birds = write_birds(tmp_path / "birds", {"train": 5, "test": 2})
+    every = names(opened(tmp_path, datasets="all"))
+    assert names(opened(tmp_path, datasets=["all", "digits", str(birds)])) == [*every, "birds"]
+
+
 def test_equal_names_are_refused(tmp_path: Path) -> None:
     places = [write_birds(tmp_path / part / "birds", {"train": 5, "test": 1}) for part in "ab"]
     with pytest.raises(UserError, match="two data sets are named 'birds'"):

@@ -137,7 +137,7 @@ def open_data(
     made = {ALL} if study.datasets == (ALL,) else {each.name for each in given} - DATASETS.keys()
     words = [word for word in study.datasets if not given or word not in made]
     levels = _levels(study, places, features, watch)
-    every = words == [ALL]
+    every = ALL in words
     known = {name.lower(): name for name in levels.names} if levels else {}
     domains = list(levels.names) if levels and every else [known[w.lower()] for w in words if w.lower() in known]
     domains = [name for name in levels.names if name in domains] if levels else []
@@ -155,7 +155,9 @@ def open_data(
     absent, folders = list[Notice](), list[Path]()
     if not levels or others or given:
         more = _Others(study, places, wanted, watch, features, levels.names if levels else ())
-        found += more.every() if every else more.named(others, given)
+        found += more.every() if every else ()
+        there = {each.name for each in found}
+        found += more.named([word for word in others if word not in there], given)
         absent, folders = more.absent, more.folders
     if not found and not folders:
         raise UserError(_nothing(study, absent, features))
