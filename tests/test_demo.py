@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from alone import command, start_alone
 from typer.testing import CliRunner
 
@@ -21,11 +22,11 @@ import unseen.studies.toml
 from demo_tables import marked, rows
 from unseen.backbones.load import load_backbone
 from unseen.backbones.sources.drawings import BATCH, Drawn, folded
-from unseen.backbones.tiny_cnn import load
+from unseen.backbones.tiny_cnn import TinyCNN, load
 from unseen.cli.main import app
 from unseen.data.concepts.drawing_levels import OWN, drawing_domains, drawing_levels, drawings, on_paper
 from unseen.data.concepts.drawings import concepts, drawn_order, seen_concepts
-from unseen.demo.train import seen_images
+from unseen.demo.train import Recipe, fit, seen_images
 from unseen.features.forward import features
 from unseen.features.readers import read_features
 from unseen.files import read_table
@@ -235,6 +236,15 @@ def test_training_never_sees_what_is_tested() -> None:
     assert np.array_equal((images[:, 0] * 255).round().numpy().astype(np.uint8), train)
     held = {image.tobytes() for image in test}
     assert sum(image.tobytes() in held for image in train) <= 1  # two people drew the same line
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 20])  # as many steps: the warm-up ends between two of them
+def test_training_of_few_steps_warms_up(epochs: int) -> None:
+    recipe = Recipe("supervised", epochs=epochs, batch=4)
+    images, labels = torch.rand(4, 1, 28, 28), torch.arange(4) % 2
+    losses = fit(TinyCNN(), images, labels, recipe, torch.Generator().manual_seed(0))
+    assert len(losses) == epochs
+    assert np.isfinite(losses).all()
 
 
 def test_backbones_are_small_and_folding_changes_nothing() -> None:

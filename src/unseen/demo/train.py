@@ -157,8 +157,9 @@ def fit(network: TinyCNN, images: Tensor, labels: Tensor, recipe: Recipe, genera
     optimizer = torch.optim.AdamW(groups, lr=recipe.rate, fused=device.type == "cuda")
     size = min(recipe.batch, count)  # a smaller last batch is skipped
     steps = recipe.epochs * (count // size)
+    warmup = max(0.05, 1.5 / steps) if steps > 1 else 0.0  # one that ends at step 1 would divide by zero
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, recipe.rate, total_steps=steps, pct_start=0.05, cycle_momentum=False, final_div_factor=1e3
+        optimizer, recipe.rate, total_steps=steps, pct_start=warmup, cycle_momentum=False, final_div_factor=1e3
     )
     network.train()
     head.train()
