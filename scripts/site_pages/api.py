@@ -31,6 +31,7 @@ RESULTS = {
     "Concept": ["unseen.ontology.levels"],
     "Robustness": ["unseen.api.shifts", "unseen.analyses.robustness.fits.ShiftStudy"],
     "Leaderboard": ["unseen.papers.leaderboard"],
+    "Duplicates": ["unseen.analyses.duplicates.pairs"],
     "Panels": ["unseen.analyses.panels.of_runs"],
     "StudyLeaderboard": ["unseen.analyses.core.study_leaderboard"],
     "Backbone": ["unseen.backbones.backbone"],

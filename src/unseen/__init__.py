@@ -16,6 +16,7 @@ from unseen.version import __version__
 
 if TYPE_CHECKING:
     from unseen import probes
+    from unseen.api.duplicates import duplicates
     from unseen.api.example import example
     from unseen.api.features import extract, load_backbone, open_dataset
     from unseen.api.levels import build_levels, levels, similarity
@@ -32,6 +33,7 @@ __all__ = [
     "__version__",
     "build_levels",
     "check",
+    "duplicates",
     "effective_robustness",
     "example",
     "extract",
@@ -53,6 +55,7 @@ __all__ = [
 _WHERE = {
     "build_levels": "levels",
     "check": "results",
+    "duplicates": "duplicates",
     "effective_robustness": "shifts",
     "example": "example",
     "extract": "features",

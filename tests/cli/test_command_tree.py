@@ -18,7 +18,7 @@ from unseen.cli.main import app
 Unseen = Callable[..., Any]
 TOP = {
     "demo", "probe", "run", "show", "extract", "shifts", "report", "leaderboard", "papers", "levels", "ls", "doctor",
-    "export", "check", "labels", "panel", "power",
+    "export", "check", "duplicates", "labels", "panel", "power",
 }  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def test_few_commands_in_panels() -> None:
 
 
 FORMER = ("concepts", "tasks", "shifts run")
-MOST_OPTIONS, ALL_OPTIONS = 20, 188
+MOST_OPTIONS, ALL_OPTIONS = 20, 197
 
 
 def own_options(command: Any) -> list[Any]:

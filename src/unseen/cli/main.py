@@ -14,6 +14,7 @@ from unseen.cli import (
     check,
     demo,
     doctor,
+    duplicates,
     export,
     extract,
     labels,
@@ -63,6 +64,7 @@ app.command("report", rich_help_panel=RESULTS)(report.report)
 app.command("leaderboard", rich_help_panel=RESULTS)(leaderboard.leaderboard)
 app.command("export", rich_help_panel=RESULTS)(export.export)
 app.command("check", rich_help_panel=RESULTS)(check.check)
+app.command("duplicates", rich_help_panel=RESULTS)(duplicates.duplicates)
 app.command("labels", rich_help_panel=RESULTS)(labels.labels)
 app.command("panel", rich_help_panel=RESULTS)(panel.panel)
 app.add_typer(papers.app, name="papers", rich_help_panel=RESULTS)

@@ -1,19 +1,15 @@
 """A page of the images that a classifier of another domain is confident about, with thumbnails, or a table of them."""
 
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 
 from unseen.analyses.label_noise.inspection import Inspection
-from unseen.data.core.decoding.decode import decode
-from unseen.data.core.decoding.transform import Transform
 from unseen.data.core.source import ImageSource
-from unseen.errors import UserError
 from unseen.report.core.model import Gallery, Page, Picture, Section
 from unseen.report.core.render import write_page
+from unseen.report.core.thumbnails import jpeg, thumbnails
 from unseen.runs.tables import write_table
 
-THUMBNAIL = Transform(size=96, resize=96)
 SHOWN = 500
 TITLE = "Images that a classifier of another domain is confident about"
 
@@ -66,27 +62,10 @@ def write_inspection(
 
 
 def _thumbnails(inspection: Inspection, sources: Mapping[str, ImageSource]) -> dict[tuple[str, str], bytes]:
-    """(domain, image) → JPEG, of the images shown; one that a source lacks is an error, a damaged one is left out."""
-    found = {}
+    """(domain, image) → JPEG, of the images shown."""
     shown = inspection.table.head(SHOWN)
-    for domain, source in sources.items():
-        wanted = set(shown.loc[shown["domain"] == domain, "image"])
-        for number, entry in enumerate(source.entries) if wanted else ():
-            if entry.id in wanted:
-                wanted.discard(entry.id)
-                found[domain, entry.id] = _thumbnail(source, number)
-        if wanted:
-            raise UserError(f"{min(wanted)}: not among the images of {domain} ({len(wanted):,} are not)")
-    return {key: picture for key, picture in found.items() if picture is not None}
-
-
-def _thumbnail(source: ImageSource, number: int) -> bytes | None:
-    from PIL import Image
-
-    try:
-        pixels = decode(source.read(number), THUMBNAIL, fast=True)
-    except UserError:
-        return None
-    buffer = BytesIO()
-    Image.fromarray(pixels).save(buffer, "JPEG", quality=80)
-    return buffer.getvalue()
+    return {
+        (domain, image): jpeg(pixels)
+        for domain, source in sources.items()
+        for image, pixels in thumbnails(source, set(shown.loc[shown["domain"] == domain, "image"]), domain).items()
+    }

@@ -1,0 +1,66 @@
+"""The nearest other image of each image, by the cosine similarity of stored features.
+
+The search is exact: 2·n·m·d flops for n images among m, in float32, and the m rows are read once, in blocks. Memory is
+one float32 copy of the n rows, a block of the others and products of at most 1 GiB.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from unseen.errors import UserError
+from unseen.features.features import Rows
+from unseen.metrics.geometry import unit_rows
+from unseen.probes.rows import READ, blocks, on_device
+
+QUERIES = 1024
+"""Rows that are multiplied at once on a CPU: smaller products take a third longer, larger ones more memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The nearest of some rows for each of others.
+
+    Attributes:
+        similarity: (n,) cosine similarity, at most 1; 0 for a row of zeros, which has no direction.
+        row: (n,) index of the nearest row, counted over all parts that were searched.
+    """
+
+    similarity: NDArray[np.float32]
+    row: NDArray[np.int64]
+
+
+def nearest_rows(images: Rows, among: Sequence[Rows], device: torch.device) -> Nearest:
+    """The nearest rows of several parts for each image; equally near ones are not told apart.
+
+    Args:
+        images: (n, d) features.
+        among: parts of (m, d) features.
+    """
+    other = next((part.shape[1] for part in among if part.shape[1] != images.shape[1]), None)
+    if other is not None:
+        raise UserError(f"features of {images.shape[1]} and of {other} dimensions: they are not of one backbone")
+    units = on_device(images, device, unit=True)
+    best = torch.full((len(units),), -torch.inf, device=device)
+    queries = QUERIES if device.type == "cpu" else READ
+    row = torch.zeros(len(units), dtype=torch.int64, device=device)
+    for start, block in _blocks(among, device):
+        for first in range(0, len(units), queries):
+            some = slice(first, first + queries)
+            values, places = (units[some] @ block.T).max(dim=1)
+            nearer = values > best[some]
+            best[some] = torch.where(nearer, values, best[some])
+            row[some] = torch.where(nearer, places + start, row[some])
+    return Nearest(best.clamp(max=1).cpu().numpy(), row.cpu().numpy())
+
+
+def _blocks(parts: Sequence[Rows], device: torch.device) -> Iterator[tuple[int, torch.Tensor]]:
+    """Blocks of unit rows with the index of their first row."""
+    start = 0
+    for part in parts:
+        for block in blocks(part, device):
+            yield start, unit_rows(block.float())
+            start += len(block)
