@@ -16,7 +16,7 @@ def duplicates(
     features: str | PathLike[str] | None = None,
     backbone: str | None = None,
     datasets: Sequence[str] | None = None,
-    threshold: float = 0.95,
+    threshold: float = 0.9,
     out: str | PathLike[str] | None = None,
     data: str | PathLike[str] | None = None,
 ) -> "Duplicates":
@@ -37,7 +37,7 @@ def duplicates(
         The pairs, with `.sets`, `.scores` and `.to_frame()`, one row per test image.
 
     Example:
-        >>> pairs = unseen.duplicates("run", threshold=0.9, out="duplicates.html")
+        >>> pairs = unseen.duplicates("run", threshold=0.95, out="duplicates.html")
         >>> pairs.to_frame().head()
     """
     from unseen.analyses.duplicates.of_place import find_duplicates

@@ -31,7 +31,7 @@ def duplicates(
     ] = None,
     backbone: Annotated[str | None, typer.Option(help="Whose features are compared, if there are several.")] = None,
     datasets: Annotated[list[str] | None, typer.Option(help="Data sets with test images. Default: all.")] = None,
-    threshold: Annotated[float, typer.Option(help="Cosine similarity from which a pair counts.")] = 0.95,
+    threshold: Annotated[float, typer.Option(help="Cosine similarity from which a pair counts.")] = 0.9,
     data: DataOption = None,
     out: Annotated[
         Path | None,

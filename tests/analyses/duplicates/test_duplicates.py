@@ -75,7 +75,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_copies_are_found_and_others_are_not(run: Path) -> None:
-    found = unseen.duplicates(run)
+    found = unseen.duplicates(run, threshold=0.95)
     [pairs] = found.sets
     table = found.to_frame()
     assert len(table) == len(pairs.test.features) == 3 * (8 + len(PLANTED))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unseen.analyses.duplicates.search import Nearest
 from unseen.features.features import Features
 
-NEAR = 0.95
+NEAR = 0.9
 """The usual threshold. It depends on the backbone: the page shows pairs above and below it."""
 COLUMNS = ("data set", "image", "class", "similarity", "other data set", "split", "other image", "other class")
 
