@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from unseen.backbones.vector_parts import VectorPart
 from unseen.data.core.dataset import Target
 from unseen.errors import UserError
 from unseen.features.features import Rows
@@ -65,6 +66,7 @@ class ProbeData:
         ignored: (n, c) test labels that count neither for nor against a class, if samples have several classes.
         checkpoint: where the fits of a setting are stored while it is computed.
         shared: cache shared by probes of the same data.
+        parts: what the columns of a vector are, if its features record it.
     """
 
     X_train: "Tensor | Rows"
@@ -77,6 +79,7 @@ class ProbeData:
     ignored: "Tensor | None" = None
     checkpoint: "Callable[[Setting], FitsSoFar]" = nowhere
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
+    parts: tuple[VectorPart, ...] = ()
 
     def drawn(self, setting: Setting) -> "ProbeData":
         """The data with the setting's shots: the samples of the logistic probe's final fit with the same seed."""

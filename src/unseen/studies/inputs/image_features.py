@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.backbones.backbone import Backbone
+from unseen.backbones.vector_parts import stored_parts
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import ImageError, UserError
 from unseen.features.disk import feature_bytes, remaining_rows
@@ -172,6 +173,7 @@ def expected_features(data: StudyData, backbone: Backbone) -> ProbedFeatures:
         target="classes" if several else "class",
         metric=data.dataset.metric,
         order=order,
+        parts=stored_parts({"backbone": vars(backbone.spec)}),
         limit=opened.manifest.limit,
     )
 
