@@ -13,7 +13,7 @@ from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import ImageError, UserError
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
-from unseen.features.speed import extraction_seconds, seconds_per_image
+from unseen.features.speed import Speed, extraction_seconds, seconds_per_image
 from unseen.papers.comparability import Draw
 from unseen.probes.samples import SamplesPerClass
 from unseen.probes.vectors import Order
@@ -49,7 +49,7 @@ class ImageFeatures:
 
     def planned(self, out: Path, means: Means) -> PlannedFeatures:
         features, done, size, seconds = list[ProbedFeatures](), dict[str, float](), 0, 0.0
-        speeds = dict[int, tuple[float, list[float]]]()
+        speeds = dict[int, Speed]()
         for data in self.data.data:
             left = self._left(data, out, self.settings)
             whole = left if self.settings.part == WHOLE else self._left(data, out, replace(self.settings, part=WHOLE))
