@@ -12,6 +12,7 @@ from unseen.errors import UserError, did_you_mean, setting
 ALL, OWN = "all", "own"
 """Words for every block of a network, and for the layer that it is usually used with."""
 NUMBERED = re.compile(r"(.*?)([0-9]+)")
+CLASSIFIERS = ("fc", "classifier", "heads", "head")
 FINAL_NORM = re.compile(r"norm|(^|_)ln(_|$)")
 
 
@@ -42,14 +43,17 @@ def _matches(name: str, pattern: str) -> bool:
 def blocks_of(network: nn.Module) -> list[str]:
     """The blocks of a transformer or the stages of a CNN, in order of depth.
 
-    These are the modules with numbered names, such as `blocks.0` or `layer1`, that have modules of their own, at the
-    least depth of nesting where there are several; of several sequences there, the one with the most parameters.
+    These are modules with numbered names, such as `blocks.0` or `layer1`, that have modules of their own. Of several
+    such sequences, it is the first, from the outside to the inside, with more than half of the parameters before the
+    classifier.
     """
-    level = [("", network)]
+    parts = [name for name, _ in network.named_children() if name not in CLASSIFIERS]
+    level, whole = [("", network)], _parameters(network, parts)
     while level:
         sequences = [names for place, module in level for names in _numbered(place, module)]
-        if sequences:
-            return max(sequences, key=lambda names: _parameters(network, names))
+        largest = max(sequences, key=lambda names: _parameters(network, names), default=[])
+        if largest and 2 * _parameters(network, largest) > whole:
+            return largest
         level = [
             (f"{place}.{name}" if place else name, child)
             for place, module in level
