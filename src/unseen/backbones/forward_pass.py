@@ -5,10 +5,11 @@ of one network are computed together: what they have in common is run once, with
 reads, and not beyond the last of these modules.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from inspect import signature
 from typing import Any, Protocol, cast
 
 import torch
@@ -217,7 +218,7 @@ class _Caught:
         def listened(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
             def method(*args: Any, **options: Any) -> Any:
                 output = own(*args, **options)
-                if len(args) == 1 and args[0] is self.images and not options:
+                if len(args) == 1 and args[0] is self.images and _are_defaults(own, options):
                     self._keep(of[name], output, ending)
                 return output
 
@@ -241,6 +242,12 @@ class _Caught:
             self.values[part] = part.use(self.network, output).clone()
         if ending is not None and ending <= self.values.keys():
             raise _Enough
+
+
+def _are_defaults(method: Callable[..., Any], options: Mapping[str, Any]) -> bool:
+    """Whether arguments have the values that they have when they are left out."""
+    known = signature(method).parameters
+    return all(name in known and value is known[name].default for name, value in options.items())
 
 
 def find_layer(network: nn.Module, layer: str) -> nn.Module:

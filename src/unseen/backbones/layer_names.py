@@ -45,20 +45,23 @@ def blocks_of(network: nn.Module) -> list[str]:
 
     These are modules with numbered names, such as `blocks.0` or `layer1`, that have modules of their own. Of several
     such sequences, it is the first, from the outside to the inside, with more than half of the parameters before the
-    classifier.
+    classifier; if there is none, the largest.
     """
     parts = [name for name, _ in network.named_children() if name not in CLASSIFIERS]
-    level, whole = [("", network)], _parameters(network, parts)
+    level, whole, largest = [("", network)], _parameters(network, parts), list[str]()
     while level:
-        sequences = [names for place, module in level for names in _numbered(place, module)]
-        largest = max(sequences, key=lambda names: _parameters(network, names), default=[])
-        if largest and 2 * _parameters(network, largest) > whole:
+        for names in (names for place, module in level for names in _numbered(place, module)):
+            if _parameters(network, names) > _parameters(network, largest) or not largest:
+                largest = names
+        if 2 * _parameters(network, largest) > whole:
             return largest
         level = [
             (f"{place}.{name}" if place else name, child)
             for place, module in level
             for name, child in module.named_children()
         ]
+    if largest:
+        return largest
     some = ", ".join([name for name, _ in network.named_children()][:10])
     raise UserError(f"has no numbered blocks; name its layers ({setting('backbone.layers')}): it has {some}")
 
