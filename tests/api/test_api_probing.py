@@ -29,6 +29,7 @@ SMALL = {
     "logistic": package.probes.Logistic(QUICK),
     "pca": package.probes.PCA(dimensions=(2, 3), protocol=QUICK),
     "centroids": package.probes.Centroids(ways=3, queries=5, episodes=20),
+    "dinov2-linear": package.probes.DINOv2Linear(steps=20, inputs=("cls1=3:6", "cls4=0:6")),
 }
 """Probes that take long with their own settings."""
 
@@ -171,7 +172,7 @@ def test_every_probe_gives_the_same_kind_of_result(blobs: Arrays, name: str) -> 
 
 
 def test_probes_are_known_by_name_and_class() -> None:
-    expected = {"centroids", "geometry", "kmeans", "knn", "linear", "logistic", "mlp", "pca", "ridge"}
+    expected = {"centroids", "dinov2-linear", "geometry", "kmeans", "knn", "linear", "logistic", "mlp", "pca", "ridge"}
     assert set(by_name.feature_probes()) == expected
     assert set(by_name.all_probes()) >= expected | {"classifier", "fine-tuned"}
     assert {"KNN", "Ridge", "KMeans", "MLP"} <= set(dir(package.probes))

@@ -1,5 +1,7 @@
 """Positions to vectors, and the layers they come from."""
 
+from functools import partial
+
 import pytest
 import torch
 from examples import examples
@@ -8,7 +10,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Pool
-from unseen.backbones.pooling import Layout, captured, default_pool, layout_of, pool_positions, pooled, whole
+from unseen.backbones.forward_pass import module_step
+from unseen.backbones.pooling import Layout, default_pool, layout_of, pool_positions, pooled
 from unseen.errors import UserError
 
 
@@ -93,8 +96,8 @@ def test_a_layer_is_caught_before_the_next_writes_over_it() -> None:
     net, images = Net().eval(), torch.randn(2, 3, 4, 4)
     expected = net.conv(images)
     assert (expected < 0).any()
-    assert torch.equal(whole(net, images, layer="conv"), expected)
-    mean = pooled(net, images, layer="conv", pool="avg", layout=Layout())
+    assert torch.equal(module_step("conv")(net, images), expected)
+    mean = module_step("conv", partial(pooled, pool="avg", layout=Layout()))(net, images)
     torch.testing.assert_close(mean, expected.mean((2, 3)))
 
 
@@ -111,7 +114,7 @@ def test_a_layer_is_caught_before_the_next_writes_over_it() -> None:
 def test_layers_that_cannot_be_taken(layer: str, message: str) -> None:
     net = Net()
     with pytest.raises(UserError, match=message):
-        captured(net, torch.zeros(1, 3, 4, 4), layer=layer, use=torch.clone)
+        module_step(layer)(net, torch.zeros(1, 3, 4, 4))
     assert not any(module._forward_hooks for module in net.modules())
 
 

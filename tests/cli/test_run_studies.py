@@ -47,6 +47,10 @@ CASES: Mapping[str, Case] = {
         (*DRAWN, "--datasets", "digits", "--limit", 40, "--set", "centroids.episodes=5", "--set", "centroids.shots=5"),
         {"linear", "centroids"}, {"digits"},
     ),
+    "dinov2-linear": Case(
+        (*NETWORK, "--datasets", "digits", "--limit", 8, "--set", "dinov2-linear.steps=20"),
+        {"dinov2-linear", *(f"dinov2-linear-{name}" for name in ("cls1", "cls1-avg", "cls4", "cls4-avg"))}, {"digits"},
+    ),
     "finetune": Case(
         (*NETWORK, "--datasets", "digits", "--limit", 6, "--set", "fine-tuned.trials=2", "--set", "fine-tuned.steps=1"),
         {"fine-tuned"}, {"digits"},

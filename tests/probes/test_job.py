@@ -33,6 +33,10 @@ ERICSSON = {
     "name": "ericsson-2021", "weakest": 1e-6, "strongest": 1e5, "steps": 45, "tol": 1e-6, "max_iterations": 1000,
     "converge": "chosen", "temperature": "validation", "folds": 5, "bins": 15,
 }  # fmt: skip
+GRID = {
+    "name": "dinov2-linear", "steps": 12_500, "batch": 1024, "momentum": 0.9, "deviation": 0.01, "validation": 0.2,
+    "rates": [1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1],
+}  # fmt: skip
 VECTORS = Vectors("b", "l1", {"train": 100, "test": 10}, 3, 64, READS)
 
 
@@ -63,6 +67,14 @@ def key(probe: str, revision: int, settings: dict[str, Any], **fields: Any) -> s
                     arithmetic="float32",
                 )
                 for each in (RELU, PLAIN)
+            ],
+        ),
+        (
+            "dinov2-linear",
+            [
+                key(
+                    "dinov2-linear", 1, {"protocol": GRID, "inputs": ["all=0:64"], "products": "float32"}, seed=7,
+                )
             ],
         ),
         ("kmeans", [key("kmeans", 1, {"starts": 3, "clusters": None, "half": False}, seed=7)]),

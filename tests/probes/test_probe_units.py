@@ -17,6 +17,7 @@ from unseen.metrics.boxes import Detections
 from unseen.metrics.detection import box_matches, coco_scores, coco_scores_of, voc_scores, voc_scores_of
 from unseen.metrics.from_units import ANGLE_EDGES, angle_scores, area_scores, class_iou, depth_means
 from unseen.probes.by_name import feature_probes
+from unseen.probes.by_name.dinov2_linear import DINOv2Linear
 from unseen.probes.by_name.knn import KNN
 from unseen.probes.by_name.linear import Linear
 from unseen.probes.by_name.logistic import Logistic
@@ -70,6 +71,7 @@ def hits(units: Units | None) -> NDArray[np.bool_]:
 PROBES = [
     KNN((1, 5, 20)), KNN((3, 150), weights="uniform"), Ridge(), Logistic(QUICK), PCA((2, 4), QUICK),
     MLP((8, 8), protocol=QUICK), MLP((8, 8), relu=False, protocol=QUICK), Linear(protocol=FEW), Nearest(),
+    DINOv2Linear(steps=20), DINOv2Linear(steps=20, inputs=("cls1=4:8", "cls2=0:8")),
 ]  # fmt: skip
 
 
@@ -93,7 +95,7 @@ def test_ties_are_counted_as_the_probe_counts_them() -> None:
 
 def test_probes_that_keep_units_say_so() -> None:
     keeping = {name for name, probe in feature_probes().items() if probe.keeps_units}
-    assert keeping == {"centroids", "knn", "linear", "logistic", "mlp", "pca", "ridge"}
+    assert keeping == {"centroids", "dinov2-linear", "knn", "linear", "logistic", "mlp", "pca", "ridge"}
 
 
 @pytest.mark.parametrize("k", [1, 5, 20])

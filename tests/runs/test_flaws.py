@@ -1,10 +1,10 @@
-"""Sentences on images that were left out, on rows of zeros and on steps without a finite loss."""
+"""Sentences on images that were left out, on rows of zeros and on trainings that went wrong."""
 
 import pytest
 
 from unseen.probes.job import Fit, Job, fits_kept
 from unseen.runs.flaws import Flaw, flaw_sentences
-from unseen.runs.result_flaws import TRAININGS, skipped_steps
+from unseen.runs.result_flaws import TRAININGS, diverged, skipped_steps
 from unseen.runs.results import Result
 
 
@@ -43,3 +43,16 @@ def test_steps_without_a_finite_loss_are_counted(probe: str, skipped: int) -> No
     assert found == ([expected] if skipped else [])
     [sentence] = flaw_sentences([expected], among=["a", "b"])
     assert sentence.startswith("d, b: 3 of 80 steps")
+
+
+@pytest.mark.parametrize("inputs", [1, 2])
+def test_diverged_classifiers_are_counted_once_per_input(inputs: int) -> None:
+    job = Job("dinov2-linear", 1, "b", "d")
+    details = [{"diverged": number, "validation": [0.5, None, None]} for number in (2, 2, 0)]
+    names = ["dinov2-linear", "dinov2-linear-cls1", "dinov2-linear-cls4"]
+    fits = [Fit(name, None, 0, [("top1", 0.5)], about) for name, about in zip(names, details, strict=True)]
+    values = fits_kept(fits if inputs == 2 else fits[:1])
+    found = diverged([Result(job.key, job.described, values, 1.0, {})])
+    assert found == [Flaw("diverged", "b", "d", names[inputs - 1], 2, 3)]
+    [sentence] = flaw_sentences(found, among=["a", "b"])
+    assert sentence.startswith("d, b: 2 of 3 classifiers")

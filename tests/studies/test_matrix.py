@@ -39,6 +39,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "pca": {"protocol": "cog-v2-short", "dimensions": [2, 4]},
     "mlp": {"protocol": "cog-v2-short", "hidden": [8, 8]},
     "centroids": {"episodes": 20},
+    "dinov2-linear": {"steps": 20, "inputs": ["cls1=6:9", "cls4-avg=0:12"]},
     "fine-tuned": {"trials": 2, "steps": 2, "batch": 8},
     "detector-frozen": {"steps": 1, "scale": 0.1},
     "detector-finetuned": {"steps": 1, "scale": 0.1},

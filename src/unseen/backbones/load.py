@@ -1,21 +1,25 @@
 """Loading a backbone by its id."""
 
 import hashlib
-from dataclasses import fields, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone, Kept, Pool, Spec
-from unseen.backbones.network import Network, Request, Source, Step, call
-from unseen.backbones.patches import PatchSpec, PatchStep, map_step, patch_step
-from unseen.backbones.pooling import Layout, default_pool, layout_at, pool_positions, pooled, probed, whole
+from unseen.backbones.forward_pass import Step, in_one_pass, network_step
+from unseen.backbones.layer_names import layer_names
+from unseen.backbones.network import Network, Request, Source, call
+from unseen.backbones.patches import PatchSpec, map_step, patch_step
+from unseen.backbones.pooling import probed
 from unseen.backbones.python_source import python_network
-from unseen.data.core.decoding.transform import NORMALISATIONS
+from unseen.backbones.representation import SeveralSpec, representation
+from unseen.data.core.decoding.transform import NORMALISATIONS, Transform
 from unseen.errors import UserError, did_you_mean, setting
 from unseen.extension.own_code import is_own_file
 from unseen.extension.plugins import plugins
@@ -32,14 +36,99 @@ class Extractor(nn.Module):
 
     def __init__(self, network: nn.Module, step: Step, maps: Step) -> None:
         super().__init__()
-        self.network, self.step, self.map_step = network, step, maps
+        self.network, self.step, self.map_step = network, network_step(step), maps
 
     def forward(self, images: Tensor) -> Tensor:
-        return self.step(self.network, images)
+        return extracted([self], images)[0]
 
     def maps(self, images: Tensor) -> Tensor:
         """(b, c, h, w): the last spatial map or the patch tokens; an error for a network that has none."""
         return self.map_step(self.network, images)
+
+
+def extracted(extractors: Sequence[Extractor], images: Tensor) -> list[Tensor]:
+    """The features of extractors with the same network, from one forward pass.
+
+    Where gradients are recorded, networks are run to their end: a training may change their last modules too.
+    """
+    steps = [each.step for each in extractors]
+    return in_one_pass(extractors[0].network, steps, images, stop=not torch.is_grad_enabled())
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedBackbone:
+    """A network in memory, which gives any number of backbones: one for each layer and pooling.
+
+    Attributes:
+        network: what its source knows of it, or a backbone that came complete.
+        again: loads one of its backbones in another process.
+    """
+
+    name: str
+    request: Request
+    network: "Network | Backbone"
+    again: Callable[..., Backbone]
+
+    @cached_property
+    def digest(self) -> str:
+        return tensor_digest(self.network.module)
+
+    def layer_names(self, words: Sequence[str]) -> list[str]:
+        """The layers that some words stand for; see `unseen.backbones.layer_names`."""
+        if isinstance(self.network, Backbone):
+            return [*words]
+        try:
+            return layer_names(self.network, words)
+        except UserError as error:
+            raise UserError(f"{self.name}: {error}") from None
+
+    def backbone(self, layer: str | None = None, pool: Pool | None = None, *, patches: bool | int = False) -> Backbone:
+        """The backbone of a layer and a pooling; arguments as in `load_backbone`."""
+        again = partial(self.again, layer=layer, pool=pool, patches=patches)
+        if isinstance(self.network, Backbone):
+            whole = _whole_backbone(self.network, self.request, layer, pool, patches=bool(patches))
+            return replace(whole, load=again)
+        network = self.network
+        try:
+            if patches:
+                _refuse_pool(pool)
+                network = network if layer is None else network.at(layer)
+                maps = map_step(network, layer)
+                spatial = patch_step(network.module, maps, network.transform, patches)
+                dimension = probed(network.module, spatial.step, spatial.transform).shape[1]
+                spec: Spec = PatchSpec(
+                    **self._facts(network, layer or network.layer, "patches", dimension, spatial.transform),
+                    grid=spatial.grid, drawn=spatial.drawn,
+                )  # fmt: skip
+                return self._made(spec, spatial.step, maps, again)
+            found = representation(network, layer, pool)
+            network = network if layer is None or found.widths else network.at(layer)
+            maps = map_step(network, None if found.widths else layer)
+            dimension = probed(network.module, found.step, network.transform).shape[1]
+        except UserError as error:
+            raise UserError(f"{self.name}: {error}") from None
+        facts = self._facts(network, found.layer, found.pool, dimension, network.transform)
+        spec = SeveralSpec(**facts, widths=found.widths) if found.widths else Spec(**facts)
+        return self._made(spec, found.step, maps, again)
+
+    def _facts(self, network: Network, layer: str, pool: Kept, dimension: int, transform: Transform) -> dict[str, Any]:
+        """The fields of a specification."""
+        source, _ = _split(self.name)
+        return {
+            "id": f"{source}:{self.request.name}" if source else self.name,
+            "weights": network.weights,
+            "layer": layer,
+            "pool": pool,
+            "dimension": dimension,
+            "parameters": network.parameters or sum(each.numel() for each in network.module.parameters()),
+            "transform": transform,
+            "digest": self.digest,
+        }
+
+    def _made(self, spec: Spec, step: Step, maps: Step, again: Callable[..., Backbone]) -> Backbone:
+        assert isinstance(self.network, Network)
+        module = Extractor(self.network.module, step, maps).eval()
+        return Backbone(spec, module, self.network.notes, default_label(self.name), again)
 
 
 def load_backbone(
@@ -67,17 +156,24 @@ def load_backbone(
         patches: features of all positions of the last layer (patch tokens or spatial map) instead of one vector, with
             the whole image squashed to a square; a number keeps that many positions, drawn with a fixed seed.
     """
-    again = partial(
-        load_backbone,
-        name,
-        pool=pool,
-        layer=layer,
-        size=size,
-        checkpoint=checkpoint,
-        weights=weights,
-        normalise=normalise,
-        patches=patches,
-    )
+    found = open_backbone(name, size=size, checkpoint=checkpoint, weights=weights, normalise=normalise, device=device)
+    layers = [] if layer is None else found.layer_names([layer])
+    if len(layers) > 1:
+        raise UserError(f"{name}: {layer} stands for {len(layers)} layers, from {layers[0]} to {layers[-1]}; name one")
+    return found.backbone(next(iter(layers), None), pool, patches=patches)
+
+
+def open_backbone(
+    name: str,
+    *,
+    size: int | None = None,
+    checkpoint: Path | None = None,
+    weights: Literal["pretrained", "random"] = "pretrained",
+    normalise: str | None = None,
+    device: torch.device | str = "cpu",
+) -> OpenedBackbone:
+    """The network of a backbone, for any of its layers; arguments as in `load_backbone`."""
+    again = partial(load_backbone, name, size=size, checkpoint=checkpoint, weights=weights, normalise=normalise)
     source, rest = _split(name)
     rest, file = _with_file(name, source, rest)
     if file is not None and checkpoint is not None:
@@ -93,42 +189,14 @@ def load_backbone(
             raise UserError(f"{name}: needs the package {package}: {install_command(source)}")
     if normalise is not None and normalise not in NORMALISATIONS:
         raise UserError(f"{name}: images are normalised by one of {', '.join(NORMALISATIONS)}, not '{normalise}'")
-    request = Request(name, rest, weights == "random", layer, size, checkpoint, normalise)
+    request = Request(name, rest, weights == "random", size, checkpoint, normalise)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
         network = origin.load(request)
-    module = network.module.eval().requires_grad_(False).to(device)
-    if isinstance(network, Backbone):
-        return replace(_whole_backbone(network, request, pool, patches=bool(patches)), load=again)
-    if normalise is not None:
+    network.module.eval().requires_grad_(False).to(device)
+    if isinstance(network, Network) and normalise is not None:
         network = _normalised(network, normalise)
-    spatial: PatchStep | None = None
-    kept: Kept = "patches"
-    try:
-        maps = map_step(network, request)
-        if patches:
-            _refuse_pool(pool)
-            spatial = patch_step(module, maps, network.transform, patches)
-            network, step = replace(network, transform=spatial.transform), spatial.step
-            layer = layer or network.layer
-        else:
-            step, layer, kept = _choose_step(network, request, pool)
-        dimension = probed(module, step, network.transform).shape[1]
-    except UserError as error:
-        raise UserError(f"{name}: {error}") from None
-    spec = Spec(
-        id=f"{source}:{rest}" if source else name,
-        weights=network.weights,
-        layer=layer,
-        pool=kept,
-        dimension=dimension,
-        parameters=network.parameters or sum(parameter.numel() for parameter in module.parameters()),
-        transform=network.transform,
-        digest=tensor_digest(module),
-    )
-    if spatial is not None:
-        spec = PatchSpec(**vars(spec), grid=spatial.grid, drawn=spatial.drawn)
-    return Backbone(spec, Extractor(module, step, maps).eval(), network.notes, default_label(name), again)
+    return OpenedBackbone(name, request, network, again)
 
 
 def _refuse_pool(pool: Pool | None) -> None:
@@ -201,39 +269,11 @@ def _normalised(network: Network, name: str) -> Network:
     return replace(network, transform=replace(network.transform, mean=mean, std=std))
 
 
-def _choose_step(network: Network, request: Request, wanted: Pool | None) -> tuple[Step, str, Pool]:
-    """(function from images to features, the layer they come from, the pooling)."""
-    module, layer, layout, step = network.module, request.layer, network.layout, network.vector
-    if layer is not None and layer != network.layer:
-        layout = layout_at(module, layer, layout)
-        output = probed(module, partial(whole, layer=layer), network.transform)
-        pool = wanted or default_pool(output, layout, network.pool)
-        return partial(pooled, layer=layer, pool=pool, layout=layout), layer, pool
-    if wanted is None or wanted == network.pool:
-        output = probed(module, step, network.transform)
-        if output.ndim == 2:
-            return step, network.layer, network.pool
-        pool = wanted or default_pool(output, layout, network.pool)
-    else:
-        pool, step = wanted, network.positions or step
-    return partial(_repooled, step=step, pool=pool, layout=layout, after=network.after_pool), network.layer, pool
-
-
-def _repooled(
-    network: nn.Module, images: Tensor, *, step: Step, pool: Pool, layout: Layout, after: str | None
-) -> Tensor:
-    """The output of a function, pooled, followed by whatever the network applies after its own pooling."""
-    output = step(network, images)
-    parts: tuple[Pool, ...] = ("cls", "avg") if pool == "cls+avg" else (pool,)
-    vectors = [pool_positions(output, part, layout) for part in parts]
-    if after is not None:
-        vectors = [network.get_submodule(after)(vector) for vector in vectors]
-    return torch.cat(vectors, dim=1)
-
-
-def _whole_backbone(backbone: Backbone, request: Request, pool: Pool | None, *, patches: bool) -> Backbone:
+def _whole_backbone(
+    backbone: Backbone, request: Request, layer: str | None, pool: Pool | None, *, patches: bool
+) -> Backbone:
     """A backbone that its source returned complete, if it matches its specification and no other options are given."""
-    if pool or patches or request.layer or request.size or request.checkpoint or request.random or request.normalise:
+    if pool or patches or layer or request.size or request.checkpoint or request.random or request.normalise:
         raise UserError(
             f"{request.id}: is a finished module; its pooling, layer, size, weights and normalisation cannot be set"
         )

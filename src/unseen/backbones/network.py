@@ -3,18 +3,17 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from torch import Tensor, nn
+from torch import nn
 
 from unseen.backbones.backbone import RANDOM, Backbone, Pool
 from unseen.backbones.checkpoint import load_checkpoint
+from unseen.backbones.forward_pass import Call, Step
 from unseen.backbones.pooling import PLAIN, Layout
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, setting
-
-Step = Callable[[nn.Module, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -33,16 +32,13 @@ class Request:
     id: str
     name: str
     random: bool = False
-    layer: str | None = None
     size: int | None = None
     checkpoint: Path | None = None
     normalise: str | None = None
 
 
-def call(network: nn.Module, images: Tensor) -> Tensor:
-    """The network's own output."""
-    output: Tensor = network(images)
-    return output
+call = Call()
+"""The network's own output."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +53,8 @@ class Network:
         spatial: images → the last map or patch tokens, if they differ from `positions`.
         after_pool: name of the module that the network applies after pooling.
         parameters: number of parameters, if they cannot be counted from the module.
+        run: how the whole network is run for the features of a module.
+        graph: its layers, if they are not modules.
     """
 
     module: nn.Module
@@ -71,6 +69,27 @@ class Network:
     layout: Layout = PLAIN
     parameters: int | None = None
     notes: tuple[str, ...] = ()
+    run: Call = call
+    graph: "Graph | None" = None
+
+    def at(self, layer: str) -> "Network":
+        """The network for a layer, as its graph gives it; itself if its layers are modules."""
+        return replace(self.graph.at(layer), transform=self.transform) if self.graph else self
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """The layers of a network that does not consist of modules.
+
+    Attributes:
+        outputs: those that it gives as outputs, in order.
+        layers: the names of all.
+        at: the network for a layer, whose output its `vector` gives.
+    """
+
+    outputs: tuple[str, ...]
+    layers: tuple[str, ...]
+    at: Callable[[str], Network]
 
 
 @dataclass(frozen=True)

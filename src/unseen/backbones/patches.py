@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Spec
-from unseen.backbones.network import Network, Request, Step
-from unseen.backbones.pooling import PLAIN, Layout, layout_at, patch_grid, probed, whole
+from unseen.backbones.forward_pass import Step, module_step
+from unseen.backbones.network import Network
+from unseen.backbones.pooling import PLAIN, Layout, layout_at, patch_grid, probed
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 
@@ -66,16 +67,16 @@ def patch_step(module: nn.Module, maps: Step, transform: Transform, patches: boo
     return PatchStep(transform, partial(_patches, maps=maps, kept=kept), (rows, columns), drawn)
 
 
-def map_step(network: Network, request: Request) -> Step:
-    """The function from images to the map (b, c, h, w) of the last or the requested layer; tokens become a map."""
-    step, layout = _positions(network, request.layer or network.layer)
+def map_step(network: Network, layer: str | None) -> Step:
+    """The function from images to the map (b, c, h, w) of the last or the given layer; tokens become a map."""
+    step, layout = _positions(network, layer or network.layer)
     return partial(_map, step=step, layout=layout)
 
 
 def _positions(network: Network, layer: str) -> tuple[Step, Layout]:
     """The function to a layer's positions, and their layout."""
     if layer != network.layer:
-        return partial(whole, layer=layer), layout_at(network.module, layer, network.layout)
+        return module_step(layer, run=network.run), layout_at(network.module, layer, network.layout)
     if network.spatial is not None:
         return network.spatial, PLAIN
     return network.positions or network.vector, network.layout

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from math import isqrt
 
 import torch
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import Pool, device_of
+from unseen.backbones.forward_pass import find_layer
 from unseen.data.core.decoding.transform import Transform
-from unseen.errors import UserError, did_you_mean, setting
+from unseen.errors import UserError, setting
 
 CLASS_TOKENS = ("cls_token", "class_token", "class_embedding")
 OTHER_TOKENS = ("dist_token", "distillation_token")
@@ -140,33 +140,6 @@ def _shape(output: Tensor) -> str:
     return "(b" + "".join(f", {side}" for side in output.shape[1:]) + ")"
 
 
-def captured(network: nn.Module, images: Tensor, *, layer: str, use: Callable[[Tensor], Tensor]) -> Tensor:
-    """Apply `use` to the output of a layer, given by its dotted name, during one forward pass.
-
-    `use` runs immediately, because the next layer may overwrite the output.
-    """
-    caught: list[Tensor] = []
-
-    def keep(_module: nn.Module, _inputs: object, output: object) -> None:
-        if not isinstance(output, Tensor):
-            raise UserError(f"layer {layer} gives {type(output).__name__}, not one tensor; name a layer inside it")
-        caught.append(use(output).clone())
-
-    handle = find_layer(network, layer).register_forward_hook(keep)
-    try:
-        network(images)
-    finally:
-        handle.remove()
-    if len(caught) != 1:
-        raise UserError(f"layer {layer} is run {len(caught)} times for an image, not once; name the block around it")
-    return caught[0]
-
-
-def whole(network: nn.Module, images: Tensor, *, layer: str) -> Tensor:
-    """The output of a layer."""
-    return captured(network, images, layer=layer, use=_same)
-
-
 def last_map(network: nn.Module, images: Tensor) -> Tensor:
     """(b, c, h, w): the last output of the network's direct children that still has positions, in one forward pass."""
     caught: list[Tensor] = []
@@ -188,21 +161,26 @@ def last_map(network: nn.Module, images: Tensor) -> Tensor:
     return caught[0]
 
 
-def pooled(network: nn.Module, images: Tensor, *, layer: str, pool: Pool, layout: Layout) -> Tensor:
-    """The output of a layer, pooled."""
-    return captured(network, images, layer=layer, use=partial(pool_positions, pool=pool, layout=layout))
+def pooled(_network: nn.Module, output: Tensor, *, pool: Pool, layout: Layout) -> Tensor:
+    """The output of a layer, pooled; to be used by a `Part`."""
+    return pool_positions(output, pool, layout)
 
 
-def _same(output: Tensor) -> Tensor:
-    return output
+def repooled(
+    network: nn.Module, output: Tensor, *, pool: Pool, layout: Layout, before: str | None = None, after: str | None
+) -> Tensor:
+    """An output, pooled, between what the network applies before and after its own pooling; used by a `Part`.
 
-
-def find_layer(network: nn.Module, layer: str) -> nn.Module:
-    names = [name for name, _ in network.named_modules() if name]
-    if layer not in names:
-        tops = ", ".join(name for name, _ in network.named_children())
-        raise UserError(f"there is no layer {layer}{did_you_mean(layer, names) or f'; it has {tops}'}")
-    return network.get_submodule(layer)
+    Args:
+        before, after: names of these modules. Hooks on them are not called.
+    """
+    if before is not None:
+        output = network.get_submodule(before).forward(output)
+    parts: tuple[Pool, ...] = ("cls", "avg") if pool == "cls+avg" else (pool,)
+    vectors = [pool_positions(output, part, layout) for part in parts]
+    if after is not None:
+        vectors = [network.get_submodule(after).forward(vector) for vector in vectors]
+    return torch.cat(vectors, dim=1)
 
 
 def layout_at(network: nn.Module, layer: str, layout: Layout) -> Layout:

@@ -33,6 +33,13 @@ class BackboneAbout:
     transform: Transform | None = None
     digest: str | None = None
 
+    def name_of_network(self, label: str) -> str:
+        """The name of a backbone without the layer and the pooling that a study with several adds to it."""
+        for suffix in (f"/{self.layer}/{self.pool}", f"/{self.layer}", f"/{self.pool}"):
+            if label.endswith(suffix) and label != suffix:
+                return label.removesuffix(suffix)
+        return label
+
     @staticmethod
     def of(spec: "Spec") -> "BackboneAbout":
         """All fields, from a backbone's specification."""

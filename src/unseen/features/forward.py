@@ -1,7 +1,7 @@
 """Computing features from pixel bytes on a device, asynchronously."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from unseen.backbones.backbone import Backbone
+from unseen.backbones.load import Extractor, extracted
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.features.settings import Precision
@@ -59,16 +60,39 @@ def moved(pixels: Tensor, device: torch.device, stream: "torch.cuda.Stream | Non
 
 def features(backbone: Backbone, pixels: Tensor, precision: Precision) -> Tensor:
     """Features (b, d) of bytes (b, size, size, 3) that are on the backbone's device."""
-    if pixels.device.type == "cpu" and len(pixels) > CPU_IMAGES:
-        parts = (pixels[start : start + CPU_IMAGES] for start in range(0, len(pixels), CPU_IMAGES))
-        return torch.cat([features(backbone, part, precision) for part in parts])
-    images = normalised(pixels, backbone.spec.transform)
-    with torch.autocast(pixels.device.type, dtype=AUTOCAST.get(precision), enabled=precision in AUTOCAST):
-        output = backbone(images)
-    if output.shape != (len(pixels), backbone.spec.dimension):
-        shape = " × ".join(map(str, output.shape))
-        raise UserError(f"{backbone.spec.id}: gave {shape} numbers, not {len(pixels)} × {backbone.spec.dimension}")
+    [output] = features_together([backbone], pixels, precision)
     return output
+
+
+def sharing(backbones: Iterable[Backbone]) -> list[list[Backbone]]:
+    """Backbones that are representations of one network and take the same images, together."""
+    groups: dict[tuple[int, Transform], list[Backbone]] = {}
+    for each in backbones:
+        network = each.module.network if isinstance(each.module, Extractor) else each.module
+        groups.setdefault((id(network), each.spec.transform), []).append(each)
+    return list(groups.values())
+
+
+def features_together(backbones: Sequence[Backbone], pixels: Tensor, precision: Precision) -> list[Tensor]:
+    """Features of each of several backbones that share a network, from one forward pass."""
+    if pixels.device.type == "cpu" and len(pixels) > CPU_IMAGES:
+        parts = [
+            features_together(backbones, pixels[start : start + CPU_IMAGES], precision)
+            for start in range(0, len(pixels), CPU_IMAGES)
+        ]
+        return [torch.cat(of) for of in zip(*parts, strict=True)]
+    images = normalised(pixels, backbones[0].spec.transform)
+    with torch.autocast(pixels.device.type, dtype=AUTOCAST.get(precision), enabled=precision in AUTOCAST):
+        modules = [backbone.module for backbone in backbones]
+        if len(modules) == 1:
+            outputs = [backbones[0](images)]
+        else:
+            outputs = extracted([module for module in modules if isinstance(module, Extractor)], images)
+    for backbone, output in zip(backbones, outputs, strict=True):
+        if output.shape != (len(pixels), backbone.spec.dimension):
+            shape = " × ".join(map(str, output.shape))
+            raise UserError(f"{backbone.spec.id}: gave {shape} numbers, not {len(pixels)} × {backbone.spec.dimension}")
+    return outputs
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from unseen.data.core.decoding.transform import Transform
 from unseen.data.core.source import ImageSource
 from unseen.errors import ImageError, UserError, setting
 from unseen.features.batches import Batch, Decoder, Piece, dead_workers_named, decoded, geometry
-from unseen.features.forward import Idle, features, moved, products
+from unseen.features.forward import Idle, features_together, moved, products, sharing
 from unseen.features.plan import Plan
 from unseen.features.progress import Progress
 from unseen.features.settings import Settings
@@ -143,11 +143,14 @@ def one_pass(
                 open_shards = [_Shard.begun(task, piece.shard, piece.start, device) for task in lacking]
             pixels = {shape: moved(block, device, copies) for shape, block in batch.pixels.items()}
             idle.start(waited)
-            for shard in open_shards:
-                shape = shard.task.geometry
-                shard.damaged |= batch.damaged[shape]
+            for group in _sharing(open_shards):
+                shape = group[0].task.geometry
                 if len(pixels[shape]):
-                    shard.parts.append(features(shard.task.backbone, pixels[shape], settings.precision))
+                    found = features_together([each.task.backbone for each in group], pixels[shape], settings.precision)
+                    for shard, rows in zip(group, found, strict=True):
+                        shard.parts.append(rows)
+                for shard in group:
+                    shard.damaged |= batch.damaged[shape]
             idle.stop()
             if piece.stop == plan.images(piece.shard).stop:
                 _wait(writing)  # at most two shards are in memory
@@ -163,6 +166,12 @@ def one_pass(
         _wait(writing)
     idle.finish()
     watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
+
+
+def _sharing(shards: Sequence[_Shard]) -> list[list[_Shard]]:
+    """Shards whose features come from one forward pass, together."""
+    of = {id(shard.task.backbone): shard for shard in shards}
+    return [[of[id(each)] for each in group] for group in sharing(shard.task.backbone for shard in shards)]
 
 
 def _decoded(decoder: Decoder, settings: Settings, device: torch.device) -> Generator[Batch, None, None]:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from unseen.backbones.backbone import Backbone
 from unseen.data.core.decoding.transform import Transform
@@ -15,9 +16,22 @@ STARTING = 1.0
 """Seconds until the decoding processes for a GPU have started: each is a fork of a process that uses the GPU."""
 
 
-def extraction_seconds(
-    speed: tuple[float, Sequence[float]], left: Sequence[int], settings: Settings, gpus: int = 1
-) -> float:
+@dataclass(frozen=True)
+class Speed:
+    """Measured seconds per image.
+
+    Attributes:
+        decode: for decoding in one process.
+        compute: for each forward pass.
+        serves: numbers of the backbones whose features each forward pass gives.
+    """
+
+    decode: float
+    compute: tuple[float, ...]
+    serves: tuple[tuple[int, ...], ...]
+
+
+def extraction_seconds(speed: Speed, left: Sequence[int], settings: Settings, gpus: int = 1) -> float:
     """Estimated seconds for the remaining images.
 
     Args:
@@ -25,29 +39,30 @@ def extraction_seconds(
         left: remaining images of each backbone; one pass serves all backbones.
         gpus: number of GPUs working in parallel; they share the same cores for decoding.
     """
-    reading = speed[0] * max(left) / max(settings.workers, 1)
-    computing = sum(each * images for each, images in zip(speed[1], left, strict=True))
+    reading = speed.decode * max(left) / max(settings.workers, 1)
+    computing = sum(
+        each * max(left[number] for number in numbers)
+        for each, numbers in zip(speed.compute, speed.serves, strict=True)
+    )
     # A CPU decodes and computes with the same cores; a GPU computes while the CPU decodes.
     if settings.device == "cpu":
         return reading + computing
     return max(reading, computing / gpus) + (STARTING if settings.workers else 0.0)
 
 
-def seconds_per_image(
-    source: ImageSource, backbones: Sequence[Backbone], settings: Settings
-) -> tuple[float, list[float]]:
-    """Seconds per image for decoding in one process, and for each backbone, measured on a few images.
+def seconds_per_image(source: ImageSource, backbones: Sequence[Backbone], settings: Settings) -> Speed:
+    """Seconds per image for decoding in one process, and for each forward pass, measured on a few images.
 
     If a GPU decodes, its time is multiplied by the number of processes.
     """
     import torch
 
     from unseen.data.core.decoding.decode import read_pixels
-    from unseen.features.forward import features
+    from unseen.features.forward import features_together, sharing
 
     count = len(source.entries)
     numbers = range(0, count, max(count // SAMPLE, 1))[:SAMPLE]
-    device, compute = torch.device(settings.device), []
+    device, compute = torch.device(settings.device), list[float]()
     start = time.perf_counter()
     if settings.decode != "cpu":
         decode = _seconds_there(source, numbers, backbones[0].spec.transform, settings)
@@ -57,17 +72,21 @@ def seconds_per_image(
                 source, number, backbones[0].spec.transform, on_error="report", fast=settings.fast, exif=settings.exif
             )
         decode = (time.perf_counter() - start) / len(numbers)
-    for backbone in backbones:
-        side = backbone.spec.transform.size
+    groups = sharing(backbones)
+    for group in groups:
+        side = group[0].spec.transform.size
         images = settings.batch if device.type == "cuda" else min(settings.batch, SAMPLE)
         pixels = torch.zeros(images, side, side, 3, dtype=torch.uint8, device=device)
-        backbone.module.eval().to(device)
+        for backbone in group:
+            backbone.module.eval().to(device)
         with torch.inference_mode():
             for _ in range(2):  # the first call initialises the device
                 start = time.perf_counter()
-                features(backbone, pixels, settings.precision).cpu()
+                for rows in features_together(group, pixels, settings.precision):
+                    rows.cpu()
         compute.append((time.perf_counter() - start) / len(pixels))
-    return decode, compute
+    places = {id(each): place for place, each in enumerate(backbones)}
+    return Speed(decode, tuple(compute), tuple(tuple(places[id(each)] for each in group) for group in groups))
 
 
 def _seconds_there(source: ImageSource, numbers: Sequence[int], transform: Transform, settings: Settings) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from unseen.backbones.vector_parts import VectorPart
 from unseen.data.core.dataset import Target
 from unseen.errors import UserError
 from unseen.features.features import Rows
@@ -65,6 +66,7 @@ class ProbeData:
         ignored: (n, c) test labels that count neither for nor against a class, if samples have several classes.
         checkpoint: where the fits of a setting are stored while it is computed.
         shared: cache shared by probes of the same data.
+        parts: what the columns of a vector are, if its features record it.
     """
 
     X_train: "Tensor | Rows"
@@ -77,6 +79,7 @@ class ProbeData:
     ignored: "Tensor | None" = None
     checkpoint: "Callable[[Setting], FitsSoFar]" = nowhere
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
+    parts: tuple[VectorPart, ...] = ()
 
     def drawn(self, setting: Setting) -> "ProbeData":
         """The data with the setting's shots: the samples of the logistic probe's final fit with the same seed."""
@@ -158,6 +161,7 @@ class Probe:
         validation: what becomes of a data set's own validation samples: a probe chooses its settings on them, or is
             trained on them too.
         split: whether it needs training and test data; episodes are drawn from all samples together.
+        trains_at_random: whether seeds change its numbers also where a data set has its own validation samples.
         once: whether a study fits it with the first seed only, unless it has a number of seeds of its own: it chooses
             among several draws of its own.
         keeps_units: whether its fits keep what each unit of the test set contributes (`Fit.units`).
@@ -177,6 +181,7 @@ class Probe:
     once: ClassVar[bool] = False
     keeps_units: ClassVar[bool] = False
     random: ClassVar[bool] = False
+    trains_at_random: ClassVar[bool] = False
     extended: ClassVar[bool] = False
     scored: ClassVar[bool] = False
     default_shots: ClassVar[tuple[int | None, ...]] = (None,)
@@ -295,6 +300,14 @@ class Probe:
         """What a reader must know of its protocol: codes of notices (`unseen.runs.notices`) with their arguments."""
         yield from ()
 
+    def remarks_on(self, parts: Sequence[VectorPart], of: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What a reader must know of its fits to feature vectors with these parts, as `remarks`.
+
+        Args:
+            of: the backbone; empty if there is none.
+        """
+        yield from ()
+
     def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[Probe]":
         """The probe with everything that the features and the device decide; several if it has several forms."""
         return (self,)
@@ -319,7 +332,7 @@ class Probe:
         for probe in self.planned(vectors, gpu=gpu):
             usable = vectors.usable_shots(probe, probe.default_shots if shots is None else shots)
             # Seeds draw validation samples only for data sets that have none of their own.
-            fixed = probe.validation == "chooses" and "val" in vectors.splits
+            fixed = probe.validation == "chooses" and not probe.trains_at_random and "val" in vectors.splits
             for setting in probe.settings(usable, seeds):
                 if fixed and setting.shots is None and setting.seed != seeds[0]:
                     continue

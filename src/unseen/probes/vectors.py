@@ -1,12 +1,13 @@
 """Feature vectors of a backbone on a data set: as they are planned with, and as a probe is fitted to them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.backbones.vector_parts import VectorPart, stored_parts
 from unseen.data.core.dataset import Target
 from unseen.data.core.multi_label import class_names, targets
 from unseen.data.core.open_dataset import check_classes
@@ -39,6 +40,7 @@ class Vectors:
         target: one class per image, or several.
         metric: the data set's own.
         order: order of the class indices.
+        parts: what the columns of a vector are, if its features record it; jobs do not depend on it.
     """
 
     backbone: str
@@ -53,6 +55,7 @@ class Vectors:
     target: Target = "class"
     metric: str = "top1"
     order: Order = "training"
+    parts: tuple[VectorPart, ...] = ()
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -126,6 +129,11 @@ def probe_data(
         where: name of the features in error messages.
         joined: whether the probe is trained on validation samples too.
     """
+    data = _split_data(parts, reads, where, joined=joined)
+    return replace(data, parts=stored_parts(next(iter(parts.values())).provenance))
+
+
+def _split_data(parts: Mapping[str, Features], reads: Mapping[str, str], where: str, *, joined: bool) -> ProbeData:
     aligned = _aligned(parts, reads.get(ORDER, "training"), where)
     several = reads.get(LABELS) == SEVERAL
     if several or reads.get(ORDER) == "sorted":  # otherwise `align` has refused them

@@ -173,19 +173,21 @@ def _with_all_comparisons(found: Reported, folders: Sequence[Path]) -> Reported:
 
 
 def _compared(found: Reported, data: "RunData", every: "Comparables", pair: "PairComparison | None" = None) -> Reported:
-    """A page with the section about what can be compared, and the comparisons with the baseline."""
+    """A page with the sections about layers and about what can be compared, and the comparisons with the baseline."""
     from unseen.analyses.paired import compare_with_baseline
     from unseen.report.core.compared import Resolution
+    from unseen.report.core.layers import layer_section
     from unseen.report.core.resolution import resolution_section
 
     drawn = frozenset(backbone.name for backbone in found.page.backbones)
     names = None if pair is None else (pair.first, pair.second)
     pairs = [*filter(None, [pair]), *compare_with_baseline(every, data, names)]
-    section = resolution_section(Resolution(data, every, pairs, drawn))
-    if section is None:
-        return replace(found, every=every, pair=pair)
-    sections = [*found.page.sections]
-    sections.insert(1 if pair is None and sections else 0, section)
+    shown, sections = Resolution(data, every, pairs, drawn), [*found.page.sections]
+    section, layers = resolution_section(shown), layer_section(shown)
+    if section is not None:
+        sections.insert(1 if pair is None and sections else 0, section)
+    if layers is not None:
+        sections.insert(0, layers)
     return replace(found, page=replace(found.page, sections=sections), every=every, pair=pair)
 
 

@@ -27,7 +27,7 @@ from unseen.runs.execute import even
 from unseen.runs.executors import choose_executor
 from unseen.runs.means import Means
 from unseen.runs.parts import WHOLE, Part
-from unseen.runs.sent_backbone import SentBackbone
+from unseen.runs.sent_backbone import SentBackbone, loaded_together
 
 PARTS_PER_WORKER = 4
 """Number of pieces per worker, so that fast workers can take over work from slow ones."""
@@ -73,7 +73,7 @@ class Extracting:
     @cached_property
     def _loaded(self) -> tuple[str, list[Backbone]]:
         device = default_device().type
-        return device, [backbone.loaded(device) for backbone in self.backbones]
+        return device, loaded_together(self.backbones, device)
 
     def __call__(self, jobs: Sequence[ShardsJob], /) -> Iterator[ShardsJob]:
         device, backbones = self._loaded

@@ -28,6 +28,14 @@ SENTENCES = {
         "fewer than {many} steps; all if it has fewer than {least}). The final fit is that of the full protocol."
     ),
     "short-training": "A short form of the protocol ({protocol}): {steps} training steps.",
+    "dinov2-on-features": (
+        "Unlike in DINOv2's code, {protocol} trains on stored features of images without random crops and flips, and "
+        "chooses among classifiers on validation images instead of the images it is tested on."
+    ),
+    "fewer-inputs": (
+        "{probe} is trained on {names} of the features{of}, not on the four inputs of DINOv2, which need "
+        "backbone.layers=last-4 and backbone.pool=cls+avg, or columns that are named with inputs."
+    ),
     "simple-pyramid": (
         "Beyond the paper, which has only ResNets: {backbone} has maps of one resolution, from which a simple feature "
         "pyramid (Li et al. 2022) makes four. It gets images of at most {size} pixels."

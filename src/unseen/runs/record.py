@@ -56,7 +56,7 @@ from unseen.runs.data import Backbone, Domain, RunData, Written
 from unseen.runs.lock import folder_lock
 from unseen.runs.notices import SENTENCES, extended, failed, unfinished
 from unseen.runs.random_draws import pooled_draws
-from unseen.runs.result_flaws import images_left_out, skipped_steps, zero_rows
+from unseen.runs.result_flaws import diverged, images_left_out, skipped_steps, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
@@ -371,7 +371,13 @@ def _scored(
         told=[*data.told, *unfinished(left, len(keys))],
         concept_accuracy=concept_accuracy(hits, levels) if levels else (),
         concept_hits=hits,
-        flaws=[*data.flaws, *zero_rows(results), *images_left_out(results), *skipped_steps(results)],
+        flaws=[
+            *data.flaws,
+            *zero_rows(results),
+            *images_left_out(results),
+            *skipped_steps(results),
+            *diverged(results),
+        ],
         folders=(folder,),
     )
 

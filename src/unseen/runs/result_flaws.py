@@ -1,4 +1,4 @@
-"""Flaws of jobs, as counted in their results: rows of zeros, damaged images, and steps without a finite loss."""
+"""Flaws of jobs, as counted in their results: rows of zeros, damaged images, and trainings that went wrong."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
@@ -6,6 +6,7 @@ from typing import Any
 
 from unseen.features.by_hash import Stored
 from unseen.probes.by_name.classifier import Classifier
+from unseen.probes.by_name.dinov2_linear import DINOv2Linear
 from unseen.reading.json_records import typed
 from unseen.runs.flaws import MOST_EXAMPLES, Flaw
 from unseen.runs.results import Result, reading_result
@@ -70,4 +71,19 @@ def skipped_steps(results: Iterable[Result]) -> list[Flaw]:
                         "place": f"the training of {fit.variant}", "count": fit.details["skipped"],
                         "total": job["settings"]["protocol"]["steps"]}  # fmt: skip
                 found.append(typed(flaw, Flaw, f"{result.key}.json", defaults=True))
+    return list(dict.fromkeys(found))
+
+
+def diverged(results: Iterable[Result]) -> list[Flaw]:
+    """The classifiers of a grid that diverged, once per input."""
+    found = []
+    for result in results:
+        with reading_result(result):
+            fits = result.fits if result.is_of(DINOv2Linear.name) else []
+            for fit in fits[1:] or fits:  # the first is the best of all inputs
+                if fit.details["diverged"]:
+                    flaw = {"kind": "diverged", "backbone": result.job["backbone"], "domain": result.job["dataset"],
+                            "place": fit.variant, "count": fit.details["diverged"],
+                            "total": len(fit.details["validation"])}  # fmt: skip
+                    found.append(typed(flaw, Flaw, f"{result.key}.json", defaults=True))
     return list(dict.fromkeys(found))

@@ -18,7 +18,7 @@ from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData
 from unseen.probes.protocol import LogisticProtocol, Setting
 from unseen.probes.samples import ClassCounts, score_fields
-from unseen.runs.notices import Notice
+from unseen.runs.notices import Notice, notice
 from unseen.runs.own_metric import measured
 from unseen.runs.score import Score
 from unseen.runs.shots import Shots, seeds_in_python, shot_notices, shots_in_python, usable_shots
@@ -105,10 +105,11 @@ def probe_arrays(
     lacking, short = partial(chosen.total_shortage, counts), partial(chosen.partial_shortage, counts)
     usable = usable_shots(asked, lacking)
     settings, told = chosen.settings(usable, repeats), [*shot_notices(asked, lacking), *shot_notices(usable, short)]
+    told += [notice(code, **about) for code, about in chosen.remarks_on(data.parts, "")]
     place = {setting: number for number, setting in enumerate(settings)}
     total = len(settings) * chosen.variants(data)
-    for notice in told:
-        tell(notice.sentence)
+    for remark in told:
+        tell(remark.sentence)
     fitted = watch.track(chosen.fit(data, settings), f"{chosen.name}: fits", total)
     fits = sorted(fitted, key=lambda fit: place[Setting(fit.shots, fit.seed)])
     values = [(fit, name, value) for fit in fits for name, value in fit.values]

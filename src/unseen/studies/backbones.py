@@ -16,6 +16,7 @@ from unseen.studies.study import Study
 
 if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone, Pool
+    from unseen.backbones.load import OpenedBackbone
     from unseen.studies.shifts.plans import ModelPlan
 
 
@@ -160,17 +161,20 @@ class StudyBackbones:
         return [_plan(each.label, each.id, each.keys) for each in self.entries]
 
     def _forms(self, entry: Entry, device: str) -> "list[Backbone]":
-        layers: Sequence[str | None] = entry.keys.layers or [None]
-        pools: Sequence[str | None] = entry.keys.pool or [None]
+        """One for each layer and pooling; they share one network, which is loaded once."""
         found = self.forms[entry.label] = []
         if entry.given is not None:
             found.append(replace(entry.given, name=entry.label))
             return found
+        opened = self._open(entry, device)
+        layers: Sequence[str | None] = opened.layer_names(entry.keys.layers) or [None]
+        pools: Sequence[str | None] = entry.keys.pool or [None]
         for layer in layers:
             for pool in pools:
                 parts = [*([layer] if len(layers) > 1 and layer else []), *([pool] if len(pools) > 1 and pool else [])]
-                label = "/".join([entry.label, *parts])
-                found.append(replace(self._load(entry, [layer] if layer else [], device, pool=pool), name=label))
+                form = opened.backbone(layer, cast("Pool | None", pool))
+                found.append(replace(_known_by_label(form, entry), name="/".join([entry.label, *parts])))
+        self._tell_notes(entry, found[0])
         return found
 
     def with_usual_layers(self, entry: Entry) -> BackboneKeys:
@@ -182,29 +186,30 @@ class StudyBackbones:
         keys = entry.keys
         return replace(keys, layers=keys.layers or layers, pool=keys.pool or (pools if len(pools) == 1 else ()))
 
-    def _load(
-        self, entry: Entry, layers: Sequence[str], device: str, *, pool: str | None = None, patches: bool | int = False
-    ) -> "Backbone":
-        from unseen.backbones.load import load_backbone
+    def _load(self, entry: Entry, layers: Sequence[str], device: str, *, patches: bool | int) -> "Backbone":
+        """With the features of patches, of the first of some layers."""
+        opened = self._open(entry, device)
+        found = opened.backbone(next(iter(opened.layer_names(layers[:1])), None), patches=patches)
+        self._tell_notes(entry, found)
+        return replace(_known_by_label(found, entry), name=entry.label)
 
-        if entry.given is not None:
-            return replace(entry.given, name=entry.label)
+    def _open(self, entry: Entry, device: str) -> "OpenedBackbone":
+        from unseen.backbones.load import open_backbone
+
         keys = entry.keys
         told_before(entry.id, self.tell)
-        found = load_backbone(
+        return open_backbone(
             entry.id,
-            pool=cast("Pool | None", pool),
-            layer=layers[0] if layers else None,
             size=keys.size,
             checkpoint=None if keys.checkpoint is None else Path(keys.checkpoint),
             weights=keys.weights,
             normalise=keys.normalize,
-            patches=patches,
             device=device,
         )
-        for sentence in found.notes:
+
+    def _tell_notes(self, entry: Entry, backbone: "Backbone") -> None:
+        for sentence in backbone.notes:
             self.tell(sentence if len(self.entries) == 1 else f"{entry.label}: {sentence}")
-        return replace(_known_by_label(found, entry), name=entry.label)
 
     def _published(self, backbone: "Backbone") -> "Backbone":
         return as_published(backbone) if self.study.preprocessing == "published" else backbone

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unseen.backbones.vector_parts import stored_parts
 from unseen.data.core.dataset import Dataset
 from unseen.data.core.multi_label import class_names, shown_classes
 from unseen.data.core.open_dataset import check_classes
@@ -91,6 +92,7 @@ def probed_features(
         "classes" if several else "class",
         metric,
         order,
+        parts=stored_parts(first.provenance),
         keys={split: _key(part) for split, part in parts.items()},
         pixels=int(transform["size"]) if isinstance(transform, dict) else None,
         draw="given" if all(isinstance(part.provenance.get("source"), dict) for part in parts.values()) else "unknown",

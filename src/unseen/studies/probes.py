@@ -53,9 +53,10 @@ class StudyProbe:
         yield from fitted.jobs(vectors, self.seeds, self.numbers, gpu=on_gpu())
 
     def shot_notices(self, vectors: Vectors, named: str) -> Iterator[Notice]:
-        """Notices about shots for which a data set has too few samples or classes."""
+        """Notices about the features, and about shots for which a data set has too few samples or classes."""
         if not vectors.takes(self.probe):
             return
+        yield from (notice(code, **about) for code, about in self.probe.remarks_on(vectors.parts, vectors.backbone))
         if vectors.counts is None:
             if vectors.samples is not None:
                 yield from shot_notices(self.numbers, vectors.samples.total_shortage, named)

@@ -250,15 +250,21 @@ def about_features(place: str) -> StoreAbout:
 
 def random_notices(described: Iterable[Described]) -> list[Notice]:
     """Notices about untrained networks; their names in tables are those of the trained ones."""
-    return [notice("random-weights", backbone=each.label) for each in described if each.spec.weights == RANDOM_WEIGHTS]
+    names = [_network(each) for each in described if each.spec.weights == RANDOM_WEIGHTS]
+    return [notice("random-weights", backbone=name) for name in dict.fromkeys(names)]
 
 
 def size_notices(described: Iterable[Described]) -> list[Notice]:
     """Notices about images of other sizes than those of published models."""
-    sizes = {each.label: each.spec.transform.size for each in described if each.spec.transform}
+    sizes = {_network(each): each.spec.transform.size for each in described if each.spec.transform}
     return [
         notice("other-size", backbone=name, size=size, published=SIZE) for name, size in sizes.items() if size != SIZE
     ]
+
+
+def _network(described: Described) -> str:
+    """The name of a backbone; that of its network if it is one of several representations of it."""
+    return described.spec.name_of_network(described.label)
 
 
 def training_data(name: str, spec: BackboneAbout) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Generator
 
 from unseen.probes.sgd import schedule
-from unseen.probes.sgd.schedule import Schedule, epoch_orders, learning_rate
+from unseen.probes.sgd.schedule import Schedule, epoch_orders, learning_rate, sample_stream
 
 
 def test_the_schedule_of_the_public_code() -> None:
@@ -59,3 +59,23 @@ def test_orders_differ_by_epoch_and_depend_on_the_generator_alone(monkeypatch: p
     assert (draws[0].sort(dim=1).values == torch.arange(50)).all()
     assert torch.equal(draws[0], draws[1])
     assert len(torch.unique(torch.cat([draws[0], draws[2]]), dim=0)) == 10
+
+
+@examples(40)
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(1, 15), st.integers(1, 4), st.integers(1, 60))
+def test_a_stream_has_every_sample_once_before_any_twice(
+    samples: int, batch: int, steps: int, together: int, block: int
+) -> None:
+    part, filler = torch.arange(samples) * 3 + 1, 10_000
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(schedule, "BLOCK", block)
+        found = list(sample_stream(part, steps, batch, together, Generator().manual_seed(0), filler))
+    assert {len(each) for each in found} == {together * batch}
+    assert len(found) == -(-steps // together)
+    flat = torch.cat(found)
+    drawn, rest = flat[: steps * batch], flat[steps * batch :]
+    assert (rest == filler).all()
+    orders = drawn.split(samples)
+    assert all(torch.equal(order.sort().values, part) for order in orders[:-1])
+    assert len(orders[-1].unique()) == len(orders[-1])
+    assert {*orders[-1].tolist()} <= {*part.tolist()}

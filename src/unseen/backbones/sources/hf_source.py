@@ -4,8 +4,6 @@ Of an image-text model, the image tower is used. Features are the model's pooled
 layer is a pre-training head that classifiers do not use; in that case the class token is used.
 """
 
-from collections.abc import Mapping
-from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +11,7 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from unseen.backbones.backbone import RANDOM
+from unseen.backbones.forward_pass import Call, NetworkStep, Part
 from unseen.backbones.network import Network, Request, Source, downloading, refuse_checkpoint
 from unseen.backbones.pooling import layout_of
 from unseen.data.core.decoding.transform import Interpolation, Transform
@@ -45,15 +44,17 @@ def hf_network(request: Request) -> Network:
     revision = getattr(model.config, "_commit_hash", None)
     other_size = request.size not in (None, getattr(model.config, "image_size", None))
     # Some models interpolate position embeddings only on request, others always, others have none.
-    told = {INTERPOLATE: True} if other_size and INTERPOLATE in signature(model.forward).parameters else {}
+    told = ((INTERPOLATE, True),) if other_size and INTERPOLATE in signature(model.forward).parameters else ()
+    run = Call("pixel_values", told)
     return Network(
         module=model,
         weights=RANDOM if request.random else f"revision {revision}" if revision else "of a folder",
         transform=hf_transform(settings, request),
         pool="cls" if by_class_token else "none",
-        vector=partial(_class_token if by_class_token else _pooled, told=told),
-        positions=partial(_positions, told=told),
+        vector=NetworkStep((Part(run, _class_token if by_class_token else _pooled),)),
+        positions=NetworkStep((Part(run, _positions),)),
         layout=layout_of(model),
+        run=run,
     )
 
 
@@ -121,18 +122,17 @@ def _has_linear(pooler: object) -> bool:
     return isinstance(pooler, nn.Module) and any(isinstance(layer, nn.Linear) for layer in pooler.modules())
 
 
-def _class_token(model: nn.Module, images: Tensor, *, told: Mapping[str, bool]) -> Tensor:
-    return _positions(model, images, told=told)[:, 0]
+def _class_token(_model: nn.Module, output: Any) -> Tensor:
+    return cast("Tensor", output.last_hidden_state[:, 0])
 
 
-def _pooled(model: nn.Module, images: Tensor, *, told: Mapping[str, bool]) -> Tensor:
-    output = model(pixel_values=images, **told)
+def _pooled(_model: nn.Module, output: Any) -> Tensor:
     pooled = getattr(output, "pooler_output", None)
     return cast("Tensor", output.last_hidden_state if pooled is None else pooled.flatten(1))
 
 
-def _positions(model: nn.Module, images: Tensor, *, told: Mapping[str, bool]) -> Tensor:
-    return cast("Tensor", model(pixel_values=images, **told).last_hidden_state)
+def _positions(_model: nn.Module, output: Any) -> Tensor:
+    return cast("Tensor", output.last_hidden_state)
 
 
 SOURCE = Source("hf", hf_network, ("transformers",))

@@ -4,6 +4,7 @@ Features are the file's first output, or any tensor of its graph named with `lay
 (224 if it is variable) but not mean and standard deviation: ImageNet's are assumed, with bicubic interpolation.
 """
 
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
+from unseen.backbones.forward_pass import Fetch
+from unseen.backbones.network import Graph, Network, Request, Source, refuse_checkpoint
 from unseen.backbones.onnx_files import read_onnx
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean
@@ -23,41 +25,66 @@ DTYPES = {1: torch.float32, 10: torch.float16}  # by ONNX's number of the elemen
 
 
 class OnnxNetwork(nn.Module):
-    """A graph as a module, from images to one of its tensors; it runs on the device of the images, if onnxruntime can.
+    """A graph as a module, from images to its tensors; it runs on the device of the images, if onnxruntime can.
+
+    Any tensor of the graph can be asked for. Those that are no outputs of the file are computed by a session of their
+    own, one for each: onnxruntime may fuse the operations around a tensor that is no output, and another output would
+    change the last bits of the features.
 
     Args:
-        graph: the file's bytes.
+        model: the graph with its outputs (`onnx.ModelProto`).
+        output: the name of the output that a call gives.
         batch: number of images the graph takes at once, or None for any number.
         weights: the folder with weights that are not in the graph.
     """
 
     def __init__(
-        self, graph: bytes, output: str, batch: int | None, dtype: torch.dtype, weights: Path | None = None
+        self, model: Any, output: str, batch: int | None, dtype: torch.dtype, weights: Path | None = None
     ) -> None:
         super().__init__()
-        self.graph, self.output, self.batch, self.dtype, self.weights = graph, output, batch, dtype, weights
-        on_cpu = _session(graph, None, weights)
-        self.sessions: dict[int | None, Any] = {None: on_cpu}
-        self.input = on_cpu.get_inputs()[0].name
+        self.model, self.output, self.batch, self.dtype, self.weights = model, output, batch, dtype, weights
+        self.outputs = tuple(value.name for value in model.graph.output)
+        self.sessions: dict[tuple[str, int | None], Any] = {}
+        self.input = self._on("", None).get_inputs()[0].name
 
     def __deepcopy__(self, _: dict[int, Any]) -> "OnnxNetwork":
         """Itself: sessions cannot be copied, and it is immutable."""
         return self
 
     def forward(self, images: Tensor) -> Tensor:
-        parts = torch.split(images, self.batch) if self.batch else (images,)
-        return torch.cat([self._run(part) for part in parts]).to(images.device)
+        return self.fetch([self.output], images)[0]
 
-    def _run(self, images: Tensor) -> Tensor:
+    def fetch(self, names: Sequence[str], images: Tensor) -> list[Tensor]:
+        """Some tensors of the graph, by name; those that the file gives as outputs are computed together."""
+        parts = torch.split(images, self.batch) if self.batch else (images,)
+        given = [name for name in names if name in self.outputs]
+        groups = {"": given} if given else {}
+        groups |= {name: [name] for name in names if name not in self.outputs}
+        found = dict[str, Tensor]()
+        for added, together in groups.items():
+            rows = zip(*(self._run(added, together, part) for part in parts), strict=True)
+            found |= {name: torch.cat(of).to(images.device) for name, of in zip(together, rows, strict=True)}
+        return [found[name] for name in names]
+
+    def _run(self, added: str, names: Sequence[str], images: Tensor) -> list[Tensor]:
         count = len(images)
         if self.batch and count < self.batch:
             images = torch.cat((images, images.new_zeros(self.batch - count, *images.shape[1:])))
         gpu = images.device.index if images.is_cuda and GPU in _providers() else None
-        if gpu not in self.sessions:
-            self.sessions[gpu] = _session(self.graph, gpu, self.weights)
         array = images.to("cpu", self.dtype).contiguous().numpy()
-        result = self.sessions[gpu].run([self.output], {self.input: array})[0]
-        return torch.from_numpy(result)[:count].float()
+        results = self._on(added, gpu).run(list(names), {self.input: array})
+        return [torch.from_numpy(result)[:count].float() for result in results]
+
+    def _on(self, added: str, gpu: int | None) -> Any:
+        """The session of the graph with an output that the file does not give; with none if it is empty."""
+        if (added, gpu) not in self.sessions:
+            model = self.model
+            if added:
+                model = type(self.model)()
+                model.CopyFrom(self.model)
+                model.graph.output.add().name = added
+            self.sessions[added, gpu] = _session(model.SerializeToString(), gpu, self.weights)
+        return self.sessions[added, gpu]
 
 
 def _session(graph: bytes, gpu: int | None, weights: Path | None) -> Any:
@@ -91,29 +118,31 @@ def onnx_network(request: Request) -> Network:
         raise UserError(f"{path}: takes {len(inputs)} inputs, not one batch of images")
     batch, size, dtype = _input(inputs[0], path, request.size)
     tensors = [name for node in graph.node for name in node.output if name]
-    output = request.layer or OUTPUT
-    if output == OUTPUT and (request.layer is None or OUTPUT not in tensors):
-        output = graph.output[0].name
-    if output not in tensors:
-        hint = did_you_mean(output, tensors) or f"; its outputs are {', '.join(value.name for value in graph.output)}"
-        raise UserError(f"{path}: contains no tensor {output}{hint}")
-    if output not in [value.name for value in graph.output]:
-        graph.output.add().name = output
+    first = graph.output[0].name
     try:
-        network = OnnxNetwork(model.proto.SerializeToString(), output, batch, dtype, model.weights)
+        module = OnnxNetwork(model.proto, first, batch, dtype, model.weights)
     except Exception as error:  # onnxruntime's exceptions have no common base class
         raise UserError(f"{path}: onnxruntime cannot run it ({' '.join(str(error).split())[:200]})") from None
     notes = ["an ONNX file does not specify the preprocessing: bicubic, ImageNet's mean and deviation are assumed"]
     if torch.cuda.is_available() and GPU not in _providers():
         notes.append("this onnxruntime only runs on the CPU; install onnxruntime-gpu to use the GPU")
-    return Network(
-        module=network,
-        weights=f"sha256:{model.sha256}",
-        transform=Transform(size=size, resize=size),
-        layer=request.layer or OUTPUT,
-        parameters=sum(constants[name] for name in _needed(graph, output) if name in constants),
-        notes=tuple(notes),
-    )
+
+    def of(layer: str, output: str) -> Network:
+        needed = sum(constants[name] for name in _needed(graph, output) if name in constants)
+        return Network(
+            module, f"sha256:{model.sha256}", Transform(size=size, resize=size), layer, vector=Fetch(output),
+            parameters=needed, notes=tuple(notes), graph=layers,
+        )  # fmt: skip
+
+    def at(layer: str) -> Network:
+        output = first if layer == OUTPUT and OUTPUT not in tensors else layer
+        if output not in tensors:
+            hint = did_you_mean(output, tensors) or f"; its outputs are {', '.join(module.outputs)}"
+            raise UserError(f"contains no tensor {output}{hint}")
+        return of(layer, output)
+
+    layers = Graph(module.outputs, tuple(tensors), at)
+    return of(OUTPUT, first)
 
 
 def _input(value: Any, path: Path, wanted: int | None) -> tuple[int | None, int, torch.dtype]:

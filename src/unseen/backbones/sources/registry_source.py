@@ -3,10 +3,10 @@
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
 
-from torch import Tensor, nn
+from torch import nn
 
+from unseen.backbones.forward_pass import Method
 from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean
@@ -56,11 +56,7 @@ def _lite(number: int) -> Network:
 
 
 def _network(module: nn.Module, sha256: str, transform: Transform) -> Network:
-    return Network(module, f"sha256:{sha256}", transform, pool="avg", positions=_positions)
-
-
-def _positions(module: nn.Module, images: Tensor) -> Tensor:
-    return cast("Tensor", cast("Any", module).forward_features(images))
+    return Network(module, f"sha256:{sha256}", transform, pool="avg", positions=Method("forward_features"))
 
 
 SOURCE = Source("registry", registry_network, ("timm",))

@@ -8,9 +8,8 @@ was trained. A distilled DeiT gives the mean of its class and distillation token
 from math import floor
 from typing import Any, cast, get_args
 
-from torch import Tensor, nn
-
 from unseen.backbones.backbone import Pool
+from unseen.backbones.forward_pass import Method
 from unseen.backbones.network import Network, Request, Source, downloading, fill
 from unseen.backbones.pooling import Layout, layout_of
 from unseen.data.core.decoding.transform import Interpolation, Transform
@@ -36,7 +35,7 @@ def timm_network(request: Request) -> Network:
         weights=weights,
         transform=transform,
         pool=_own_pool(model, layout),
-        positions=_positions,
+        positions=Method("forward_features"),
         after_pool="fc_norm" if hasattr(model, "fc_norm") else None,
         layout=layout,
         notes=notes,
@@ -114,10 +113,6 @@ def _own_pool(model: Any, layout: Layout) -> Pool:
         return "none" if hasattr(model, "head_dist") else "cls"  # for distilled networks, the mean of two tokens
     kind = pool if isinstance(pool, str) else getattr(pool, "pool_type", "")
     return "avg" if kind in ("avg", "fast", "fastavg") else "none"
-
-
-def _positions(model: nn.Module, images: Tensor) -> Tensor:
-    return cast("Tensor", cast("Any", model).forward_features(images))
 
 
 SOURCE = Source("timm", timm_network, ("timm",))

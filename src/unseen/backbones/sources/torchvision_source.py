@@ -4,7 +4,6 @@ Features are the input of the classifier's last linear layer (for SqueezeNet: of
 """
 
 from collections import OrderedDict
-from functools import partial
 from math import floor
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ import torch
 from torch import nn
 
 from unseen.backbones.backbone import Pool
+from unseen.backbones.forward_pass import module_step
 from unseen.backbones.network import Network, Request, Source, downloading, fill
-from unseen.backbones.pooling import Layout, last_map, layout_of, whole
+from unseen.backbones.pooling import Layout, last_map, layout_of
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean, setting
 
@@ -47,7 +47,7 @@ def torchvision_network(request: Request) -> Network:
         weights=tag,
         transform=_transform(weights.transforms(), request),
         pool=_own_pool(model, layout),
-        positions=partial(whole, layer="encoder") if layout.class_token else None,
+        positions=module_step("encoder") if layout.class_token else None,
         spatial=None if layout.class_token else last_map,
         layout=Layout(layout.prefix, layout.class_token, channels_last="swin" in architecture),
         notes=notes,

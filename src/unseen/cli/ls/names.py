@@ -17,6 +17,8 @@ PROTOCOLS = (
     ("ericsson-2021", "linear, fine-tuned", "Ericsson et al.: 45 penalties; fine-tuning with 40 settings"),
     ("ericsson-2021-exact", "linear", "the same with the exact iterations and temperature of the authors' code"),
     ("ericsson-2021-short", "fine-tuned", "fine-tuning with fewer settings or steps"),
+    ("dinov2-linear", "dinov2-linear", "DINOv2: 4 inputs with 13 learning rates each, 12,500 steps of 1024 images"),
+    ("dinov2-linear-short", "dinov2-linear", "the same with fewer steps; dinov2-linear-long with more"),
     ("reference", "fine-tuned", "one setting, without a search: ImageNet-CoG, supplementary C.2"),
     (
         "ericsson-2021-saliency",

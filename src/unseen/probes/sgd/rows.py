@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from unseen.errors import UserError, row_numbers
 from unseen.features.features import Rows
@@ -161,6 +162,18 @@ class Streamed:
 
     def _read(self, index: Tensor, rows: Tensor) -> Tensor:
         return _read(self._parts, self._starts, index, rows)
+
+
+class ColumnsOf:
+    """Some columns of a source, followed by a 1 whose weight is the bias, to score classifiers on."""
+
+    def __init__(self, source: Resident | Streamed, columns: slice) -> None:
+        self._source, self._columns = source, columns
+        self.dimension = columns.stop - columns.start + 1
+
+    def take(self, index: Tensor) -> Tensor:
+        """(m, width + 1) rows by their index (m,), which is on the host."""
+        return pad(self._source.take(index)[:, self._columns], (0, 1), value=1)
 
 
 def _like(parts: Sequence[Tensor], rows: int, *, pinned: bool = False) -> Tensor:

@@ -119,6 +119,29 @@ class Orders:
         return there
 
 
+def sample_stream(
+    samples: Tensor, steps: int, batch: int, together: int, generator: Generator, filler: int
+) -> Iterator[Tensor]:
+    """(together · batch,) the samples of that many steps at a time, cut from random orders of all, one after another.
+
+    A batch may contain the end of one order and the start of the next, and several orders if there are few samples, as
+    with a sampler that never ends. The last steps are padded with `filler`.
+
+    Args:
+        samples: (n,) indices, on any device.
+    """
+    left, size = steps * batch, together * batch
+    with ThreadPoolExecutor(1) as pool:
+        waiting = samples[:0]
+        for order in _ahead(epoch_orders(len(samples), -(-left // len(samples)), generator), pool, samples.device):
+            waiting = torch.cat([waiting, samples[order.flatten()]])[:left]
+            whole = len(waiting) // size * size
+            yield from torch.split(waiting[:whole], size) if whole else ()
+            waiting, left = waiting[whole:], left - whole
+        if left:
+            yield pad(waiting, (0, size - left), value=filler)
+
+
 def _ahead(orders: Sequence[Orders], pool: ThreadPoolExecutor, device: torch.device) -> Iterator[Tensor]:
     """The orders, a few blocks of them drawn in advance."""
     coming: deque[Future[Tensor]] = deque()

@@ -7,16 +7,19 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from unseen.metrics.accuracy import top_k_correct, top_k_hits
-from unseen.probes.sgd.rows import Mapped, Resident, Streamed
+from unseen.probes.sgd.rows import ColumnsOf, Mapped, Resident, Streamed
 
 SCORES = 1 << 26
 """Scores in memory at once, to bound memory."""
 ROWS = 1 << 20
 """Values of rows in memory at once if they are not in memory anyway."""
+COPIED = 1 << 24
+"""Values at once if columns are copied from them."""
+Source = Resident | Streamed | Mapped | ColumnsOf
 
 
 def accuracies(
-    source: Resident | Streamed | Mapped,
+    source: Source,
     index: Tensor,
     y: Tensor,
     weights: Tensor,
@@ -38,7 +41,7 @@ def accuracies(
     return (correct.double() / len(index)).cpu()
 
 
-def final_hits(source: Resident | Streamed | Mapped, y: Tensor, weights: Tensor, ks: tuple[int, ...]) -> Tensor | None:
+def final_hits(source: Source, y: Tensor, weights: Tensor, ks: tuple[int, ...]) -> Tensor | None:
     """(len(ks), n): whether one classifier has the class of each row among its k largest scores, on the host.
 
     None if a score is not finite. Arguments as in `accuracies`, with weights (1, d + 1, c).
@@ -50,15 +53,13 @@ def final_hits(source: Resident | Streamed | Mapped, y: Tensor, weights: Tensor,
     return torch.cat(hits, dim=1).cpu() if bool(finite) else None
 
 
-def _scored(
-    source: Resident | Streamed | Mapped, index: Tensor, y: Tensor, weights: Tensor
-) -> Iterator[tuple[Tensor, Tensor]]:
+def _scored(source: Source, index: Tensor, y: Tensor, weights: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Blocks of scores (k, b, c) and their labels (b,) on the device of the weights; arguments as in `accuracies`."""
     trials, used, classes = weights.shape
     kernel = pad(weights.transpose(0, 1).reshape(used, -1), (0, 0, 0, source.dimension - used))
     block = max(SCORES // kernel.shape[1], 1)
-    if isinstance(source, Mapped):
-        block = min(block, max(ROWS // source.dimension, 1))
+    if isinstance(source, Mapped | ColumnsOf):
+        block = min(block, max((ROWS if isinstance(source, Mapped) else COPIED) // source.dimension, 1))
     for start in range(0, len(index), block):
         scores = _product(source.take(index[start : start + block]), kernel).view(-1, trials, classes)
         yield scores.transpose(0, 1), y[start : start + block].to(weights.device)

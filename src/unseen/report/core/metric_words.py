@@ -23,6 +23,7 @@ METRICS: Mapping[str, str] = {
 PROBES: Mapping[str, str] = {
     "logistic": "linear probe (SGD)",
     "linear": "linear probe (optimum)",
+    "dinov2-linear": "linear probe (DINOv2)",
     "centroids": "nearest centroid, few-shot episodes",
     "knn": "k nearest neighbours",
     "mlp": "MLP",

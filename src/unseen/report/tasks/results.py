@@ -42,7 +42,7 @@ from unseen.runs.flaws import flaw_sentences
 from unseen.runs.merge import merge_with_names
 from unseen.runs.provenance import provenance
 from unseen.runs.record import read_with_results
-from unseen.runs.result_flaws import skipped_steps, zero_rows
+from unseen.runs.result_flaws import diverged, skipped_steps, zero_rows
 from unseen.runs.results import RESULTS, Result, read_result
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores, results_on
@@ -116,7 +116,7 @@ def page_of_results(
     else:
         beside = printed
     together = averages([*own, *beside])
-    flaws = [*dict.fromkeys([*data.flaws, *zero_rows(found), *skipped_steps(found)])]
+    flaws = [*dict.fromkeys([*data.flaws, *zero_rows(found), *skipped_steps(found), *diverged(found)])]
     tables = [CorrelationTable("The paper's 14 models", *_correlated(printed))]
     if len(data.backbones) >= LEAST:
         tables.append(CorrelationTable("Your backbones", *_correlated(own)))

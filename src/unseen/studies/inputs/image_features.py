@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.backbones.backbone import Backbone
+from unseen.backbones.vector_parts import stored_parts
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import ImageError, UserError
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.settings import Settings
-from unseen.features.speed import extraction_seconds, seconds_per_image
+from unseen.features.speed import Speed, extraction_seconds, seconds_per_image
 from unseen.papers.comparability import Draw
 from unseen.probes.samples import SamplesPerClass
 from unseen.probes.vectors import Order
@@ -48,7 +49,7 @@ class ImageFeatures:
 
     def planned(self, out: Path, means: Means) -> PlannedFeatures:
         features, done, size, seconds = list[ProbedFeatures](), dict[str, float](), 0, 0.0
-        speeds = dict[int, tuple[float, list[float]]]()
+        speeds = dict[int, Speed]()
         for data in self.data.data:
             left = self._left(data, out, self.settings)
             whole = left if self.settings.part == WHOLE else self._left(data, out, replace(self.settings, part=WHOLE))
@@ -172,6 +173,7 @@ def expected_features(data: StudyData, backbone: Backbone) -> ProbedFeatures:
         target="classes" if several else "class",
         metric=data.dataset.metric,
         order=order,
+        parts=stored_parts({"backbone": vars(backbone.spec)}),
         limit=opened.manifest.limit,
     )
 

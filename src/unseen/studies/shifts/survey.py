@@ -165,8 +165,8 @@ def _survey(
         if left := missing(part.jobs, folder / RESULTS):
             rows = _remaining(found, spec, settings, folder)
             if rows and speed is None:
-                decode, compute = seconds_per_image(found.opened.source, [loaded], settings)
-                speed = decode / max(settings.workers, 1), compute[0]
+                measured = seconds_per_image(found.opened.source, [loaded], settings)
+                speed = measured.decode / max(settings.workers, 1), measured.compute[0]
             part = Part(
                 found, part.store, part.jobs, rows, feature_bytes(rows, spec.dimension, logit_settings(settings)),
                 _seconds(rows, speed, settings), len(left) * len(found) * spec.dimension / SCORED,

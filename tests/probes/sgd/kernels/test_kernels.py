@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Generator, Tensor
 
-from unseen.probes.sgd.kernels import add_gradient, pair_update, softmax_gradient
+from unseen.probes.sgd.kernels import add_gradient, momentum_update, pair_update, softmax_gradient
 from unseen.probes.sgd.kernels.layout import Layout
 
 TYPES = pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
@@ -64,8 +64,8 @@ def test_softmax_gradient_kernel_agrees(s: int, k: int, classes: int, dtype: tor
     bias = torch.stack([bias, bias], dim=1)[:, 1]
     for chosen in (None, bias):
         ours, plain = scores.clone(), scores.clone()
-        softmax_gradient._triton(ours, labels, layout, 8.0, chosen)
-        softmax_gradient._plain(plain, labels, layout, 8.0, chosen)
+        softmax_gradient._triton(ours, labels, layout, 8.0, chosen, ours)
+        softmax_gradient._plain(plain, labels, layout, 8.0, chosen, plain)
         assert torch.allclose(ours.float(), plain.float(), atol=1e-5 if dtype == torch.float32 else 8e-3)
 
 
@@ -152,3 +152,51 @@ def test_update_kernels_agree(s: int, rows: int, dtype: torch.dtype) -> None:
     add_gradient._triton(ones[0], *rest)
     add_gradient._plain(ones[1], *rest)
     assert torch.allclose(ones[0].float(), ones[1].float(), atol=1e-5 if dtype == torch.float32 else 0.02)
+
+
+def test_a_gradient_may_be_written_elsewhere_in_another_dtype() -> None:
+    layout = Layout(3, 45)
+    scores, labels, bias = scored(1, layout, torch.float32)
+    there, out = scores.clone(), torch.zeros_like(scores, dtype=torch.float16)
+    softmax_gradient.softmax_gradient(scores, labels, layout, scale=8.0, bias=bias, out=out)
+    assert torch.equal(scores, there)
+    softmax_gradient.softmax_gradient(there, labels, layout, scale=8.0, bias=bias)
+    assert torch.equal(layout.split(out), layout.split(there).half())
+
+
+def moving(layout: Layout, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Weights, in halves if they are 16-bit numbers, with velocities of which some are not finite or too large."""
+    weights, velocity = (randn(12, layout.columns, seed=seed) for seed in (0, 1))
+    velocity[2, 5], velocity[3, 7], velocity[4, 9] = torch.inf, torch.nan, 1e38
+    high, low = weights.to(dtype), torch.zeros(0, 0, dtype=dtype)
+    if dtype == torch.float16:
+        low = torch.zeros_like(high)
+        pair_update.part(weights, high, low)
+    return high, low, velocity, layout.spread(torch.tensor([1.0, 0.1, 10.0]))
+
+
+def joined(high: Tensor, low: Tensor) -> Tensor:
+    return pair_update.join(high, low) if len(low) else high
+
+
+@TYPES
+def test_momentum_update_moves_weights_by_their_velocity(dtype: torch.dtype) -> None:
+    layout = Layout(3, 45)
+    high, low, velocity, rates = moving(layout, dtype)
+    expected = joined(high, low).double() - rates.double() * velocity.double()
+    momentum_update.momentum_update(high, low, velocity, rates)
+    fine = velocity.isfinite() & joined(high, low).isfinite()
+    limit = torch.finfo(dtype).max
+    assert torch.equal(fine, expected.abs() <= limit)
+    assert torch.allclose(joined(high, low)[fine].double(), expected[fine], atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.gpu
+@TYPES
+def test_momentum_update_kernel_agrees(dtype: torch.dtype) -> None:
+    ours, plain = ([each.cuda() for each in moving(Layout(3, 45), dtype)] for _ in range(2))
+    momentum_update._triton(*ours)
+    momentum_update._plain(*plain)
+    fine = [each[2].isfinite() & joined(each[0], each[1]).isfinite() for each in (ours, plain)]
+    assert torch.equal(*fine)
+    assert torch.allclose(joined(ours[0], ours[1])[fine[0]], joined(plain[0], plain[1])[fine[0]], atol=1e-6)

@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def softmax_gradient_kernel(
-    scores, bias, labels,
+    scores, bias, labels, out,
     bias_stride, rows, columns, classes, width, scale,
     BLOCK: tl.constexpr, BIASED: tl.constexpr,
 ):  # fmt: skip
@@ -26,7 +26,7 @@ def softmax_gradient_kernel(
     label = tl.load(labels + row)
     gradient = powers * (1.0 / tl.sum(powers, 0)) - tl.where(place == label, 1.0, 0.0)
     gradient = tl.where(label < 0, 0.0, gradient * scale)
-    tl.store(scores + at, gradient.to(scores.dtype.element_ty), mask=inside)
+    tl.store(out + at, gradient.to(out.dtype.element_ty), mask=inside)
 
 
 @triton.jit
@@ -85,3 +85,29 @@ def pair_update_kernel(
         tl.store(velocity + at, v)
         ahead = w - rate2 * (momentum * v + decay * w)
         tl.store(copy1 + at, ahead.to(copy1.dtype.element_ty))
+
+
+@triton.jit
+def momentum_update_kernel(
+    high, low, velocity, rates, greatest,
+    rows, columns,
+    HALVES: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """Each program handles COLUMNS columns of ROWS rows."""
+    across = columns // COLUMNS
+    first = tl.program_id(0) // across * ROWS
+    column = tl.program_id(0) % across * COLUMNS + tl.arange(0, COLUMNS)
+    rate = tl.load(rates + column)
+    for i in tl.static_range(ROWS):
+        at = (first + i).to(tl.int64) * columns + column
+        w = tl.load(high + at).to(tl.float32)
+        if HALVES:
+            w += tl.load(low + at).to(tl.float32) * (1.0 / 2048)
+        after = w - rate * tl.load(velocity + at)
+        fine = tl.abs(after) <= greatest
+        tl.store(velocity + at, float("inf"), mask=fine == 0)
+        w = tl.where(fine, after, w)
+        rounded = w.to(high.dtype.element_ty)
+        tl.store(high + at, rounded)
+        if HALVES:
+            tl.store(low + at, ((w - rounded.to(tl.float32)) * 2048).to(low.dtype.element_ty))

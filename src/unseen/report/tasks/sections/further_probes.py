@@ -22,6 +22,8 @@ COLUMNS = (
 )
 SEEDS = Column("Seeds", "± is the standard deviation over them", names=("seeds",))
 OWN_COLUMN = Column("Your own", "which of the two is your own code", number=False, names=("own",))
+FOLDED = 60
+"""Rows from which the table is closed at first."""
 FURTHER = "These probes are not in the paper, so that there are no published numbers for them."
 
 
@@ -59,7 +61,8 @@ def further_table(page: TaskPage) -> Table:
         rows.append(Row(cells, backbone=score.backbone))
     columns = (*COLUMNS, *([SEEDS] if several else []), *([OWN_COLUMN] if page.own_code else []))
     caption = f"{CAPTION}, mean ± standard deviation over seeds" if several else CAPTION
-    return Table("further-scores", columns, rows, caption=caption, sortable=True)
+    folded = f"All {len(rows)} scores of further probes" if len(rows) > FOLDED else ""
+    return Table("further-scores", columns, rows, caption=caption, sortable=True, folded=folded)
 
 
 SECTION = PageSection("tasks", 90, build)
