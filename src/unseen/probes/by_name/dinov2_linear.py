@@ -26,7 +26,7 @@ SCORE = 4e-9
 """Seconds of a CPU thread per score and step besides products: exponentials, sums, the passes over weights."""
 STEP_ON_GPU = 1.5e-4
 """Seconds of a step on a GPU that launching its kernels takes at least."""
-WEIGHT_ON_GPU = 5e-12
+WEIGHT_ON_GPU = 9e-12
 """Seconds per weight and step on a GPU besides products: 20 bytes, and its share of scores (H200)."""
 
 
