@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unseen.data.core.dataset import Target
 from unseen.data.core.multi_label import class_names, targets
 from unseen.data.core.open_dataset import check_classes
+from unseen.data.core.ranking import relations
 from unseen.data.core.rows import ALL
 from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.features import Features, Rows, align
@@ -23,7 +24,9 @@ Order = Literal["training", "sorted"]
 """Order of class indices, which draws depend on: that of the training features, or by name."""
 ORDER, LABELS = "order of classes", "labels"
 """Entries of the inputs of a job, if the order is not that of the training features, or labels are several classes."""
-SEVERAL = "several classes"
+SEVERAL, RANKING = "several classes", "ranking"
+KINDS: Mapping[Target, str] = {"classes": SEVERAL, "ranking": RANKING}
+"""The kinds of labels as inputs of jobs, if they are not single classes."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Vectors:
         rows: number of images by split.
         samples: training and validation images per class.
         counts: training images, with those for validation, and test images of each class, if known.
-        target: one class per image, or several.
+        target: one class per image, several, or rankings.
         metric: the data set's own.
         order: order of the class indices.
     """
@@ -62,7 +65,7 @@ class Vectors:
     def reads(self) -> dict[str, str]:
         """The inputs of jobs on these features."""
         ordered = {} if self.order == "training" else {ORDER: self.order}
-        labelled = {LABELS: SEVERAL} if self.target == "classes" else {}
+        labelled = {LABELS: KINDS[self.target]} if self.target in KINDS else {}
         return {split: self.hashes.get(split, "") for split in self.splits} | ordered | labelled
 
     @property
@@ -127,6 +130,8 @@ def probe_data(
         joined: whether the probe is trained on validation samples too.
     """
     aligned = _aligned(parts, reads.get(ORDER, "training"), where)
+    if reads.get(LABELS) == RANKING:
+        return _ranking_data(aligned["train"], aligned["test"], where)
     several = reads.get(LABELS) == SEVERAL
     if several or reads.get(ORDER) == "sorted":  # otherwise `align` has refused them
         check_classes(split_labels(aligned), where, "every class needs one", several=several)
@@ -147,6 +152,18 @@ def probe_data(
         return ProbeData(both, torch.cat([y, y_val]), test.X, y_test, classes, ignored=ignored)
     validation = ValidationData(held.X, y_val, ignored_val)
     return ProbeData(train.X, y, test.X, y_test, classes, validation=validation, ignored=ignored)
+
+
+def _ranking_data(database: Features, queries: Features, where: str) -> ProbeData:
+    """A database as training data, and queries as test data.
+
+    Labels are (n, m) what each image is to each query, as in `unseen.data.core.ranking`, and (m,) numbers of queries.
+    """
+    import torch
+
+    images, own = ([part.classes[index] for index in part.y.tolist()] for part in (database, queries))
+    labels = torch.from_numpy(relations(images, own, where))
+    return ProbeData(database.X, labels, queries.X, torch.arange(len(own)), 0)
 
 
 def _aligned(parts: Mapping[str, Features], order: str, where: str) -> dict[str, Features]:
