@@ -60,6 +60,7 @@ CASES: Mapping[str, Case] = {
         (*TRUNK, "--datasets", "scenes-seen-boxes", "--limit", 4, *HEAD),
         {"detector-frozen"}, {"scenes-seen-boxes"},
     ),
+    "retrieval": Case((*DRAWN, "--datasets", "digits", "--limit", 20), {"retrieval"}, {"digits"}),
     "saliency": Case((*DRAWN, *ONE, "--set", "saliency.grid=14/7"), {"saliency"}, {"drawings (1 image)"}),
     "inversion": Case((*DRAWN, *ONE, "--set", "inversion.steps=2"), {"inversion"}, {"drawings (1 image)"}),
     "shifts": Case(

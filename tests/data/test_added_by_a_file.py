@@ -53,7 +53,7 @@ def test_data_sets_are_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert registry.DATASETS.keys() - DATASETS.keys() == {"mushrooms", "imagenet-fog", "caps"}
     assert list(task_sets())[:2] == ["aircraft", "caltech101"]
     last = ["voc2007", "cropdiseases", "eurosat", "isic", "chestx", "digits", "drawings", "fashion-mnist", "mushrooms"]
-    assert list(task_sets())[-9:] == last
+    assert list(task_sets())[-11:] == [*last, "roxford5k", "rparis6k"]
     assert task_sets()["mushrooms"].images == 150
     assert "caps" in dense_sets()
     assert [name for name in shift_sets() if not name.startswith("imagenet-c.")] == [

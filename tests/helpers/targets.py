@@ -11,6 +11,7 @@ from unseen.data.core.dataset import Dataset, Target
 from unseen.data.core.dense.labels import Labels, Objects
 from unseen.data.core.manifest import Manifest
 from unseen.data.core.open_dataset import OpenDataset
+from unseen.data.core.ranking import image_label, query_label
 
 SIDE = 32
 CLASSES = ("n01440764", "n01443537", "n02708093")
@@ -53,20 +54,24 @@ def pictures(labels: "NDArray[Any]", count: int) -> NDArray[np.uint8]:
 def tiny_data(target: Target, name: str = "tiny", *, images: int = 24) -> OpenDataset:
     """A data set with half of its images for training, a quarter for validation and a quarter for testing."""
     numbers = np.arange(images) % 3
-    dense = target not in {"class", "classes"}
+    dense = target not in {"class", "classes", "ranking"}
     words = SEVERAL if target == "classes" else CLASSES
     labels = ["image"] * images if dense else [words[number] for number in numbers]
+    if target == "ranking":
+        labels = [image_label({"easy": [n % 2], "hard": [1 - n % 2]}) for n in range(images - 2)]
+        labels += [query_label(number) for number in range(2)]
     source = array_images(pictures(numbers, images), labels)
     half, quarter = images // 2, images // 4
     splits = ["train"] * (images - quarter) + ["test"] * quarter if dense else _quarters(half, quarter)
+    splits = ["train"] * (images - 2) + ["test"] * 2 if target == "ranking" else splits
     dataset = Dataset(
         name,
         f"tiny data with {target}",
-        {"normals": 0, "depth": 0, "map": len(NAMES), "boxes": len(NAMES)}.get(target, len(CLASSES)),
+        {"normals": 0, "depth": 0, "ranking": 0, "map": len(NAMES), "boxes": len(NAMES)}.get(target, len(CLASSES)),
         target=target,
         names=NAMES if target in {"map", "boxes"} else (),
         metric="map-11-point" if target == "classes" else "top1",
-        validation=None if dense else "author",
+        validation=None if dense or target == "ranking" else "author",
     )
     return OpenDataset(dataset, source, Manifest(source.entries, splits), HalfLabels(target) if dense else None)
 

@@ -20,6 +20,9 @@ from unseen.metrics.lpips import Trunk, lpips
 from unseen.metrics.lpips_trunks import empty_trunk
 from unseen.metrics.segmentation import confusion, segmentation_scores
 from unseen.metrics.surface_normals import angular_errors, normal_scores
+from unseen.probes.by_name.retrieval import Retrieval
+from unseen.probes.probe import ProbeData
+from unseen.probes.protocol import Setting
 from unseen.probes.saliency.attention import diffusion
 
 
@@ -47,10 +50,20 @@ def measured(quality: float) -> dict[str, float]:
         "ece": expected_calibration_error((4 * scores).softmax(dim=1), y),
         "scaled-ece": expected_calibration_error((4 * scores / 2).softmax(dim=1), y),
         "effective-robustness": float(top_k_accuracy(scores, y)) - 0.5,
+        **measured_searches(X, y),
         **measured_boxes(quality),
         **measured_maps(quality),
         **measured_images(quality),
     }
+
+
+def measured_searches(X: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+    """Retrieval of the same class, and of landmarks that are classes, of which every second image is hard to find."""
+    of_classes = next(Retrieval().fit(ProbeData(X, y, X, y, 6), [Setting()])).values
+    found = y[:, None] == torch.arange(6)
+    marks = torch.where(found, 1 + torch.arange(300)[:, None] // 6 % 2, 0).to(torch.int8)
+    of_queries = next(Retrieval().fit(ProbeData(X[6:], marks[6:], X[:6], torch.arange(6), 0), [Setting()])).values
+    return dict(of_classes) | dict(of_queries)
 
 
 def measured_boxes(quality: float) -> dict[str, float]:

@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from torch import Generator, Tensor
 
 from unseen.errors import UserError
-from unseen.probes.knn import knn, nearest
+from unseen.probes.knn import knn
 
 Weights = Literal["exponential", "uniform", "distance"]
 
@@ -71,16 +71,6 @@ def test_matches_scikit_learn(n: int, d: int, k: int) -> None:
     assert knn(X, y, X_test, y_test, [k], weights="uniform").top1[0] == pytest.approx(
         theirs.score(X_test.numpy(), y_test.numpy()), abs=1.5 / 300
     )
-
-
-def test_neighbours_over_blocks_equal_those_of_the_whole() -> None:
-    generator = Generator().manual_seed(0)
-    train, queries = torch.randn(70_000, 4, generator=generator), torch.randn(30, 4, generator=generator)
-    values, found = nearest(train, queries, 300)
-    expected = (queries @ train.T).sort(dim=1, descending=True)
-    assert torch.allclose(values, expected.values[:, :300], atol=1e-5)
-    assert torch.allclose((queries[:, None] * train[found]).sum(dim=2), values, atol=1e-5)
-    assert all(len(set(row)) == 300 for row in found.tolist())
 
 
 def test_many_test_samples_take_several_blocks() -> None:

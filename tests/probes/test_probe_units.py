@@ -95,7 +95,7 @@ def test_ties_are_counted_as_the_probe_counts_them() -> None:
 
 def test_probes_that_keep_units_say_so() -> None:
     keeping = {name for name, probe in feature_probes().items() if probe.keeps_units}
-    assert keeping == {"centroids", "dinov2-linear", "knn", "linear", "logistic", "mlp", "pca", "ridge"}
+    assert keeping == {"centroids", "dinov2-linear", "knn", "linear", "logistic", "mlp", "pca", "retrieval", "ridge"}
 
 
 @pytest.mark.parametrize("k", [1, 5, 20])

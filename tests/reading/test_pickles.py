@@ -47,6 +47,25 @@ def test_an_array_of_bytes_is_one_item_that_is_no_name(tmp_path: Path, order: An
     np.testing.assert_array_equal(found, pixels)
 
 
+@pytest.mark.parametrize("protocol", [0, 2, 4, 5])
+@pytest.mark.parametrize("dtype", ["<i8", ">i4", "u2", "|i1", ">f8", "<f4"])
+def test_numbers_of_numpy_are_read_in_any_byte_order(tmp_path: Path, protocol: int, dtype: str) -> None:
+    numbers = np.array([[1, 0], [100, 7]], dtype=dtype)
+    value = {"many": numbers, "none": np.array([], dtype=dtype), "one": numbers[1, 0]}
+    found = read_plain_pickle(write(tmp_path / "numbers.pkl", value, protocol))
+    ((many,), (none,)) = found["many"], found["none"]
+    np.testing.assert_array_equal(many, numbers)
+    assert (none.shape, found["one"], type(found["one"])) == ((0,), 100, float if "f" in dtype else int)
+
+
+@pytest.mark.parametrize("dtype", ["c16", "M8[s]", "bool", "V4"])
+def test_other_types_of_numpy_are_refused(tmp_path: Path, dtype: str) -> None:
+    with pytest.raises(UserError, match="not a pickle of plain data"):
+        read_plain_pickle(write(tmp_path / "other.pkl", np.zeros(2, dtype=dtype)))
+    with pytest.raises(UserError, match="not a pickle of plain data"):
+        read_plain_pickle(write(tmp_path / "other.pkl", np.zeros(2, dtype=dtype)[0]))
+
+
 class Program:
     def __init__(self, path: str) -> None:
         self.path = path

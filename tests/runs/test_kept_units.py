@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unseen.analyses.core.comparable import unit_of
 from unseen.errors import UserError
 from unseen.probes.job import Fit, Job, fits_kept
 from unseen.probes.units import CORRECT, UNITS, ScoredImages, Units, hit_units
@@ -92,12 +93,14 @@ def test_classes_and_episodes_are_in_the_result(tmp_path: Path) -> None:
         Fit("b", 5, 0, [("top1", float((right / 75).mean()))], units=episodes),
     )  # fmt: skip
     of_classes, of_episodes = kept_units(results, result)
-    assert of_classes.values is not None
-    assert of_classes.values.tolist() == precision.tolist()
+    of_each = of_classes.values("map-11-point")
+    assert of_each is not None
+    assert of_each.tolist() == precision.tolist()
     assert of_classes.images is not None
     assert of_classes.images.classes == CLASSES
-    assert of_episodes.values is not None
-    assert of_episodes.values.tolist() == [1, 0.8, 0.4]
+    of_each = of_episodes.values("top1")
+    assert of_each is not None
+    assert of_each.tolist() == [1, 0.8, 0.4]
     assert (of_episodes.identity, of_episodes.images) == ("drawn", None)
     assert not beside_path(results, result.key).exists()
 
@@ -106,10 +109,25 @@ def test_large_arrays_are_beside_the_result(tmp_path: Path) -> None:
     results, result = written(tmp_path, depth_fit())
     [kept] = kept_units(results, result)
     assert {name: array.tolist() for name, array in kept.arrays.items()} == {k: v.tolist() for k, v in DEPTHS.items()}
-    assert kept.values is None
+    assert kept.values("miou") is None
     assert kept.scores == pytest.approx({"depth-rmse": 0.55, "delta1": 0.7})
     remove_result(results, result.key)
     assert [path for path in results.iterdir() if path.name != ".lock"] == []
+
+
+def test_values_of_queries_leave_out_those_that_do_not_count(tmp_path: Path) -> None:
+    precision, first = np.array([0.25, np.nan, 1.0, 0.5]), np.array([0.0, np.nan, 1.0, np.nan])
+    units = Units("queries", {"map": precision, "recall-at-1": first}, ScoredImages.unlabelled((), 4, NAMES[:4]))
+    results, result = written(tmp_path, Fit("a", None, 0, [("map", 1.75 / 3), ("recall-at-1", 0.5)], units=units))
+    [kept] = kept_units(results, result)
+    assert [[*kept.values(name)] for name in ("map", "recall-at-1")] == [[0.25, 1.0, 0.5], [0.0, 1.0]]
+    assert kept.scores == pytest.approx({"map": 1.75 / 3, "recall-at-1": 0.5})
+    assert kept.rescored(np.array([2, 5, 0, 1])) == pytest.approx({"map": 1 / 3, "recall-at-1": 0})
+    assert [unit_of(kept, concepts=concepts) for concepts in (True, False)] == ["images", "images"]
+    every = replace(kept, arrays={"map": np.array([0.25, 1.0, 0.5, 0.0])})
+    assert unit_of(every, concepts=True) == "concepts"
+    with pytest.raises(UserError):
+        kept_units(*written(tmp_path, Fit("a", None, 0, [("map", 0.5)], units=units)))
 
 
 def test_a_kill_between_both_files_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

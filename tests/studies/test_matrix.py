@@ -15,6 +15,7 @@ from studies import run_of, study_of
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.data.core.dataset import Target
+from unseen.data.core.ranking import image_label, query_label
 from unseen.errors import OtherPartsError, UserError
 from unseen.probes.by_name import all_probes
 from unseen.probes.by_name.patch_linear import PatchLinear
@@ -52,8 +53,8 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 HEADS = {"detector-frozen", "detector-finetuned", "psp", "upernet"}
 SLOW = {"detector-finetuned", "upernet"}
 """The twins of other probes, which train the whole network too."""
-FEATURES = {"class": ("pets", "eurosat"), "classes": ("voc2007",)}
-"""Data sets of features by target: with the author's splits, and without splits; and with several classes per image."""
+FEATURES = {"class": ("pets", "eurosat"), "classes": ("voc2007",), "ranking": ("roxford5k",)}
+"""Data sets of features by target: with the author's splits, and without splits; with several classes; with queries."""
 CASES = [(name, target) for name, probe in all_probes().items() for target in probe.targets]
 ids = "-".join
 
@@ -76,7 +77,7 @@ def features(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Features of six overlapping classes in the folders of data sets, whose splits have other orders of classes."""
     folder, rng = tmp_path_factory.mktemp("features"), np.random.default_rng(0)
     centres = rng.standard_normal((6, 12))
-    for name in (name for names in FEATURES.values() for name in names):
+    for name in (*FEATURES["class"], *FEATURES["classes"]):
         (folder / name).mkdir()
         for split in ("all",) if name == "eurosat" else ("train", "val", "test"):
             y = rng.permutation(np.arange(6).repeat({"all": 40, "val": 10}.get(split, 20)))
@@ -84,6 +85,11 @@ def features(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shown = {word: centres[[ord(each) - 97 for each in word if each in "abcdef"]].sum(axis=0) for word in words}
             X = np.array([shown[word] for word in words[y]]) + rng.standard_normal((len(y), 12))
             np.savez(folder / name / f"{split}.npz", X=X.astype(np.float32), y=y, classes=words)
+    (folder / "roxford5k").mkdir()
+    images = [image_label({"easy": [n % 4], "hard": [(n + 1) % 4], "junk": [(n + 2) % 4]}) for n in range(20)]
+    for split, labels in (("train", images), ("test", [query_label(number) for number in range(4)])):
+        X = rng.standard_normal((len(labels), 12)).astype(np.float32)
+        np.savez(folder / "roxford5k" / f"{split}.npz", X=X, y=np.array(labels))
     return folder
 
 

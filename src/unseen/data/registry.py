@@ -37,7 +37,7 @@ DATASETS = find_datasets()
 
 
 def task_sets() -> dict[str, Dataset]:
-    """The data sets with classes."""
+    """The data sets with classes, and those with queries for retrieval: all that are probed by whole images."""
     return {each.name: each for each in DATASETS.values() if each.shifted is None and not each.dense}
 
 

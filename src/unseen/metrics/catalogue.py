@@ -54,6 +54,15 @@ class Metric:
         return above and (self.upper is None or value <= self.upper + rounding)
 
 
+SAME_CLASS = ("map-at-r", "recall-at-1", "map")
+"""Metrics of retrieval of images of the same class."""
+DIFFICULTIES, FIRST_RANKS = ("medium", "hard", "easy"), (1, 5, 10)
+REVISITED = tuple(
+    f"{name}-{difficulty}"
+    for name in ("map", *(f"precision-at-{k}" for k in FIRST_RANKS))
+    for difficulty in DIFFICULTIES
+)
+"""Metrics of revisited Oxford and Paris, each under its three protocols."""
 METRICS: Mapping[str, Metric] = MappingProxyType(
     {
         metric.name: metric
@@ -103,6 +112,12 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("colour-blue", higher_is_better=False, lower=0, upper=None, unit="score"),
             # After temperature scaling.
             Metric("scaled-ece", higher_is_better=False, lower=0, upper=1, unit="share"),
+            # Retrieval of images of the same class (Musgrave et al. 2020); revisited Oxford and Paris (Radenović et al.
+            # 2018).
+            *(
+                Metric(name, higher_is_better=True, lower=0, upper=1, unit="share")
+                for name in (*SAME_CLASS, *REVISITED)
+            ),
             # A difference of accuracies, for which a logit scale makes no sense.
             Metric("effective-robustness", higher_is_better=True, lower=None, upper=None, unit="share"),
         )

@@ -1,4 +1,4 @@
-"""Metrics of maps from what is kept of each image, instead of from its pixels; nothing here needs PyTorch.
+"""Metrics of maps and rankings from what is kept of each image; nothing here needs PyTorch.
 
 Every function takes `weights`, (images,) how often each image counts, by default once: a resample of the images is a
 choice of weights.
@@ -73,7 +73,14 @@ def depth_means(depths: Arrays, weights: Weights | None = None) -> dict[str, flo
     Args:
         depths: `rmse` and `delta1` (images,), NaN for images without a true depth.
     """
-    known = ~np.isnan(depths["rmse"])
-    often = (np.ones(len(known)) if weights is None else weights)[known]
-    values = {"depth-rmse": depths["rmse"][known], "delta1": depths["delta1"][known]}
-    return {name: float(often @ each / often.sum()) for name, each in values.items()}
+    return known_means({"depth-rmse": depths["rmse"], "delta1": depths["delta1"]}, weights)
+
+
+def known_means(values: Arrays, weights: Weights | None = None) -> dict[str, float]:
+    """The mean of each of several (images,) arrays over the images for which it is known: NaN is not."""
+    means = dict[str, float]()
+    for name, each in values.items():
+        known = ~np.isnan(each)
+        often = (np.ones(len(known)) if weights is None else weights)[known]
+        means[name] = float(often @ each[known] / often.sum())
+    return means

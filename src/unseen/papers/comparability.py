@@ -144,7 +144,7 @@ def published_dataset(dataset: "Dataset") -> PublishedData:
     counts = dataset.counts
     if "test" not in counts:
         return PublishedData(ERICSSON_PROTOCOLS, dataset.classes, (Part("", ("all",), dataset.images),))
-    learned = Part("training and validation", ("train", "val"), counts["train"] + counts["val"])
+    learned = Part("training and validation", ("train", "val"), counts["train"] + counts.get("val", 0))
     return PublishedData(ERICSSON_PROTOCOLS, dataset.classes, (learned, Part("test", ("test",), counts["test"])))
 
 

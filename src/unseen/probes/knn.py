@@ -7,7 +7,6 @@ ones: votes are accumulated from the nearest neighbour on and read off at each k
 Results are deterministic on one device: votes are integers, whose sums do not depend on a GPU's order of summation.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -17,9 +16,9 @@ from torch import Tensor
 
 from unseen.errors import UserError
 from unseen.probes.arrays import checked_features, checked_labels, directions, row_blocks
+from unseen.probes.neighbours import TILE, nearest
 
 Weights = Literal["exponential", "uniform", "distance"]
-TRAIN_BLOCK = 1 << 15
 VOTE = 1 << 40
 """The vote of the nearest neighbour; other votes are rounded to integers relative to it."""
 NEAREST = 1e-6
@@ -67,8 +66,8 @@ def knn(
     classes = 1 + int(torch.maximum(y_train.max(), y_test.max()))
     order = sorted(set(ks))
     hits = torch.zeros(len(order), 2, len(test), dtype=torch.bool, device=train.device)
-    for rows in row_blocks(len(test), 4 * (min(len(train), TRAIN_BLOCK) + 4 * classes), train.device):
-        similarities, neighbours = nearest(train, test[rows], order[-1])
+    for rows in row_blocks(len(test), 4 * (min(len(train), TILE) + 4 * classes), train.device):
+        similarities, neighbours = nearest(test[rows], train, order[-1], ties="any")
         votes = _votes(similarities, weights, temperature)
         hits[:, :, rows] = _hits(votes, y_train[neighbours], y_test[rows], order, classes)
     counts = hits.sum(dim=2).tolist()
@@ -82,44 +81,10 @@ def knn_votes(
     """(m, classes) votes of the k nearest neighbours in float64, with 1 for the nearest; arguments as in `knn`."""
     train, test = directions(checked_features(X_train, "training")), directions(checked_features(X_test, "test"))
     totals = torch.zeros(len(test), classes, dtype=torch.int64, device=train.device)
-    for rows in row_blocks(len(test), 4 * (min(len(train), TRAIN_BLOCK) + 4 * classes), train.device):
-        similarities, neighbours = nearest(train, test[rows], k)
+    for rows in row_blocks(len(test), 4 * (min(len(train), TILE) + 4 * classes), train.device):
+        similarities, neighbours = nearest(test[rows], train, k, ties="any")
         totals[rows] = totals[rows].scatter_add(1, y_train[neighbours], _votes(similarities, weights, temperature))
     return totals.double() / VOTE
-
-
-def nearest(train: Tensor, queries: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """(m, k) largest products of each query with training rows, in decreasing order, and the indices of the rows.
-
-    The order of equally similar rows, and which of them are dropped at the end, is unspecified but deterministic.
-    """
-    best = queries.new_empty(len(queries), 0)
-    neighbours = torch.empty(len(queries), 0, dtype=torch.int64, device=queries.device)
-    for start in range(0, len(train), TRAIN_BLOCK):
-        products = queries @ train[start : start + TRAIN_BLOCK].T
-        values, places = _greatest(products, min(k, products.shape[1]))
-        values, neighbours = torch.cat([best, values], dim=1), torch.cat([neighbours, places + start], dim=1)
-        best, places = values.topk(min(k, values.shape[1]), dim=1)
-        neighbours = neighbours.gather(1, places)
-    return best, neighbours
-
-
-def _greatest(products: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k largest values of each row, and their columns, without sorting whole rows.
-
-    Divide the columns into groups. A value outside of the k groups with the largest maxima has k values above it,
-    namely those maxima; so only these k groups are searched. With groups of √(n/k) columns these are 2·√(n·k) values
-    instead of n, besides one pass for the maxima.
-    """
-    size = math.isqrt(products.shape[1] // k)
-    groups = products.shape[1] // size
-    grouped = products[:, : size * groups].reshape(len(products), size, groups)
-    kept = grouped.amax(dim=1).topk(k, dim=1, sorted=False).indices[:, None]
-    offsets = groups * torch.arange(size, device=products.device)[:, None]
-    rest = torch.arange(size * groups, products.shape[1], device=products.device)
-    columns = torch.cat([(kept + offsets).flatten(1), rest.expand(len(products), -1)], dim=1)
-    values, places = products.gather(1, columns).topk(k, dim=1)
-    return values, columns.gather(1, places)
 
 
 def _votes(similarities: Tensor, weights: Weights, temperature: float) -> Tensor:

@@ -59,7 +59,8 @@ class ProbeData:
     Attributes:
         X_train, X_test: (n, …) features of n samples, (n, d) for vectors: tensors on any device and of any dtype, or
             rows that are read on use, in float32.
-        y_train, y_test: (n, …) labels: for vectors (n,) class indices from 0 without gaps.
+        y_train, y_test: (n, …) labels: for vectors (n,) class indices from 0 without gaps; for rankings see
+            `unseen.probes.vectors`.
         device: where to compute.
         validation: the data set's own validation samples, for a probe that chooses its settings on them. Other probes
             are trained on them too.
@@ -157,7 +158,7 @@ class Probe:
         title: what it is, in a few words.
         input: what it is fitted to.
         random: whether seeds change its numbers when it is fitted to all samples. If not, it is fitted once.
-        targets: the labels it takes: one class per image, or several.
+        targets: the labels it takes: one class per image, several, or rankings.
         validation: what becomes of a data set's own validation samples: a probe chooses its settings on them, or is
             trained on them too.
         split: whether it needs training and test data; episodes are drawn from all samples together.

@@ -11,6 +11,7 @@ from unseen.backbones.vector_parts import VectorPart, stored_parts
 from unseen.data.core.dataset import Target
 from unseen.data.core.multi_label import class_names, targets
 from unseen.data.core.open_dataset import check_classes
+from unseen.data.core.ranking import relations
 from unseen.data.core.rows import ALL
 from unseen.features.by_hash import align_splits, split_labels
 from unseen.features.features import Features, Rows, align
@@ -24,7 +25,9 @@ Order = Literal["training", "sorted"]
 """Order of class indices, which draws depend on: that of the training features, or by name."""
 ORDER, LABELS = "order of classes", "labels"
 """Entries of the inputs of a job, if the order is not that of the training features, or labels are several classes."""
-SEVERAL = "several classes"
+SEVERAL, RANKING = "several classes", "ranking"
+KINDS: Mapping[Target, str] = {"classes": SEVERAL, "ranking": RANKING}
+"""The kinds of labels as inputs of jobs, if they are not single classes."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Vectors:
         rows: number of images by split.
         samples: training and validation images per class.
         counts: training images, with those for validation, and test images of each class, if known.
-        target: one class per image, or several.
+        target: one class per image, several, or rankings.
         metric: the data set's own.
         order: order of the class indices.
         parts: what the columns of a vector are, if its features record it; jobs do not depend on it.
@@ -65,7 +68,7 @@ class Vectors:
     def reads(self) -> dict[str, str]:
         """The inputs of jobs on these features."""
         ordered = {} if self.order == "training" else {ORDER: self.order}
-        labelled = {LABELS: SEVERAL} if self.target == "classes" else {}
+        labelled = {LABELS: KINDS[self.target]} if self.target in KINDS else {}
         return {split: self.hashes.get(split, "") for split in self.splits} | ordered | labelled
 
     @property
@@ -135,6 +138,8 @@ def probe_data(
 
 def _split_data(parts: Mapping[str, Features], reads: Mapping[str, str], where: str, *, joined: bool) -> ProbeData:
     aligned = _aligned(parts, reads.get(ORDER, "training"), where)
+    if reads.get(LABELS) == RANKING:
+        return _ranking_data(aligned["train"], aligned["test"], where)
     several = reads.get(LABELS) == SEVERAL
     if several or reads.get(ORDER) == "sorted":  # otherwise `align` has refused them
         check_classes(split_labels(aligned), where, "every class needs one", several=several)
@@ -155,6 +160,18 @@ def _split_data(parts: Mapping[str, Features], reads: Mapping[str, str], where: 
         return ProbeData(both, torch.cat([y, y_val]), test.X, y_test, classes, ignored=ignored)
     validation = ValidationData(held.X, y_val, ignored_val)
     return ProbeData(train.X, y, test.X, y_test, classes, validation=validation, ignored=ignored)
+
+
+def _ranking_data(database: Features, queries: Features, where: str) -> ProbeData:
+    """A database as training data, and queries as test data.
+
+    Labels are (n, m) what each image is to each query, as in `unseen.data.core.ranking`, and (m,) numbers of queries.
+    """
+    import torch
+
+    images, own = ([part.classes[index] for index in part.y.tolist()] for part in (database, queries))
+    labels = torch.from_numpy(relations(images, own, where))
+    return ProbeData(database.X, labels, queries.X, torch.arange(len(own)), 0)
 
 
 def _aligned(parts: Mapping[str, Features], order: str, where: str) -> dict[str, Features]:

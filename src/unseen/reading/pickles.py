@@ -1,9 +1,9 @@
 """Reading untrusted pickles without executing them.
 
 A pickle is a program; `pickle.load` executes it. This reader accepts the types that pickle has opcodes for (lists,
-dictionaries, sets, strings, bytes, numbers) and three kinds of NumPy arrays, rebuilt by our own code: strings (file
-names of the ImageNet-CoG authors), bytes (pixels of CIFAR) and 32-bit floats (weights). Anything else is refused by
-name.
+dictionaries, sets, strings, bytes, numbers) and NumPy arrays of two kinds, rebuilt by our own code: strings (file names
+of the ImageNet-CoG authors) and plain numbers (pixels of CIFAR, weights, indices of retrieval benchmarks), also single
+numbers of NumPy. Anything else is refused by name.
 """
 
 import io
@@ -19,6 +19,9 @@ from unseen.errors import UserError
 from unseen.reading.arrays import memory
 from unseen.reading.guard import read_bounded, reading
 
+NUMBERS = ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8")
+"""Types of arrays of numbers, in any byte order."""
+
 
 class _Dtype:
     """Replaces `numpy.dtype`: stores the type string, and the byte order from its state."""
@@ -29,6 +32,11 @@ class _Dtype:
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.order = _text(state[1])
 
+    @property
+    def numbers(self) -> "np.dtype[Any]":
+        """The type of an array of numbers, with its byte order."""
+        return np.dtype(f"{'>' if self.order == '>' else '<'}{self.code}")
+
 
 class PickledArray(list[Any]):
     """Replaces `numpy.ndarray`: a list of strings or objects, or of one item, an array of numbers."""
@@ -37,8 +45,8 @@ class PickledArray(list[Any]):
         _version, shape, dtype, fortran, data = state
         if isinstance(data, list):
             self.extend(data)
-        elif dtype.code in ("u1", "f4"):
-            kind = np.dtype(dtype.code) if dtype.code == "u1" else np.dtype(f"{'>' if dtype.order == '>' else '<'}f4")
+        elif dtype.code in NUMBERS:
+            kind = dtype.numbers
             if not isinstance(data, bytes) or len(data) != kind.itemsize * prod(shape):
                 raise pickle.UnpicklingError("an array's bytes do not fit its shape")
             self.append(np.frombuffer(data, dtype=kind).reshape(shape, order="F" if fortran else "C"))
@@ -49,7 +57,16 @@ class PickledArray(list[Any]):
             codec = "utf-32-be" if dtype.order == ">" else "utf-32-le"
             self.extend(data[i : i + width].decode(codec).rstrip("\0") for i in range(0, len(data), width))
         else:
-            raise pickle.UnpicklingError(f"an array of type {dtype.code}, not of strings, bytes or 32-bit floats")
+            raise pickle.UnpicklingError(f"an array of type {dtype.code}, not of strings or plain numbers")
+
+
+def _scalar(dtype: _Dtype, data: object = b"") -> Any:
+    """A single number of NumPy, as a number of Python."""
+    if not isinstance(dtype, _Dtype) or dtype.code not in NUMBERS or not isinstance(data, bytes):
+        raise pickle.UnpicklingError("a value of NumPy that is not a number")
+    if len(data) != dtype.numbers.itemsize:
+        raise pickle.UnpicklingError("a number's bytes do not fit its type")
+    return np.frombuffer(data, dtype=dtype.numbers)[0].item()
 
 
 def _text(value: str | bytes) -> str:
@@ -97,6 +114,8 @@ _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "ndarray"): PickledArray,
     ("numpy.core.multiarray", "_reconstruct"): _new_array,
     ("numpy._core.multiarray", "_reconstruct"): _new_array,
+    ("numpy.core.multiarray", "scalar"): _scalar,
+    ("numpy._core.multiarray", "scalar"): _scalar,
     ("numpy.core.numeric", "_frombuffer"): _array_from_buffer,
     ("numpy._core.numeric", "_frombuffer"): _array_from_buffer,
     ("_codecs", "encode"): _bytes,
@@ -157,7 +176,10 @@ def read_plain_pickle(path: Path, *, encoding: Literal["ASCII", "bytes"] = "ASCI
     with reading(path, "a pickle of plain data"):
         content = io.BytesIO(read_bounded(path, memory()))
         try:
-            return _Reader(content, encoding=encoding).load()
+            found = _Reader(content, encoding=encoding).load()
+            if callable(found):
+                raise pickle.UnpicklingError("it is a name and not data")
+            return found
         except pickle.UnpicklingError as error:
             reason = str(error).rstrip(".")
             raise UserError(f"{path}: refused, not a pickle of plain data ({reason})") from None

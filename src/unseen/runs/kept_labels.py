@@ -20,7 +20,7 @@ from unseen.features.features import Features
 from unseen.features.readers import read_features
 from unseen.files import is_plain_name
 from unseen.probes.units import CORRECT, ScoredImages
-from unseen.probes.vectors import LABELS, SEVERAL
+from unseen.probes.vectors import LABELS, RANKING, SEVERAL
 from unseen.reading.arrays import read_npz
 from unseen.reading.guard import reading
 from unseen.runs.results import TESTS, Result, images_name, write_images
@@ -51,11 +51,13 @@ def keep_labels(results: Path, jobs: Mapping[str, Mapping[str, Any]]) -> None:
         path = labels_place(results, reads)
         if not path.exists() and Path(place).exists():
             features = load_unchanged(reads["test"], place, read_features)
-            write_images(path, _images(features, several=reads.get(LABELS) == SEVERAL))
+            write_images(path, _images(features, str(reads.get(LABELS, ""))))
 
 
-def _images(features: Features, *, several: bool) -> ScoredImages:
-    if several:
+def _images(features: Features, kind: str) -> ScoredImages:
+    if kind == RANKING:
+        return ScoredImages.unlabelled((), len(features), features.ids)
+    if kind == SEVERAL:
         return ScoredImages.unlabelled(class_names(features.classes), len(features), features.ids)
     return ScoredImages.labelled(features.classes, features.y, features.ids)
 

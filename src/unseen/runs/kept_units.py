@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.metrics.detection import BoxMatches, coco_scores_of, voc_scores_of
-from unseen.metrics.from_units import Weights, angle_scores, area_scores, depth_means
+from unseen.metrics.from_units import Weights, angle_scores, area_scores, depth_means, known_means
 from unseen.probes.job import FITS
 from unseen.probes.units import CORRECT, SMALL, UNITS, ScoredImages, UnitKind, arrays_hash
 from unseen.reading.arrays import read_npz
@@ -34,7 +34,9 @@ NAMES: dict[UnitKind, tuple[str, ...]] = {
     "angles": ("total", "pixels", "within", "bins"),
     "depths": ("rmse", "delta1"),
     "boxes": ("shape", "image", "label", "score", "voc", "coco", "object_image", "object_label", "objects"),
+    "queries": (),
 }
+"""The arrays of each kind; those of queries have the names of their metrics."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +61,15 @@ class KeptUnits:
     identity: str
     scores: Mapping[str, float]
 
-    @property
-    def values(self) -> NDArray[Any] | None:
+    def values(self, metric: str) -> NDArray[Any] | None:
         """(n,) one number per unit, of which the score is the mean: hits, shares of right queries, precisions.
 
-        None for maps and boxes, whose scores are no means over images.
+        Queries that do not count are left out. None for maps and boxes, whose scores are no means over images.
         """
         if self.kind == "episodes":
             return np.asarray(self.arrays["right"] / self.arrays["queries"])
+        if self.kind == "queries":
+            return np.asarray(self.arrays[metric][~np.isnan(self.arrays[metric])])
         return self.arrays[NAMES[self.kind][0]] if self.kind in SMALL else None
 
     def rescored(self, weights: Weights | None = None) -> dict[str, float]:
@@ -161,7 +164,7 @@ def unit_scores(
         return _precisions(box_matches_of(arrays), weights)
     of_kind: dict[UnitKind, Callable[[Mapping[str, NDArray[Any]], Weights | None], dict[str, float]]] = {
         "classes": _class_mean, "episodes": _episode_mean, "areas": area_scores, "angles": angle_scores,
-        "depths": depth_means,
+        "depths": depth_means, "queries": known_means,
     }  # fmt: skip
     return of_kind[kind](arrays, weights)
 
@@ -234,5 +237,7 @@ def _counts(kind: UnitKind, arrays: Mapping[str, NDArray[Any]]) -> Iterator[int]
     """The number of images, where the arrays say it."""
     if kind in ("images", "angles", "depths"):
         yield len(arrays[NAMES[kind][0]])
+    if kind == "queries":
+        yield from map(len, arrays.values())
     if kind in ("areas", "boxes"):
         yield int(arrays["images"] if kind == "areas" else arrays["shape"][0])

@@ -83,6 +83,12 @@ SENTENCES = {
         "{shots}-shot episodes{on} are drawn from {enough} of {classes} classes: the others have fewer than {needed} "
         "samples."
     ),
+    "nothing-to-find": (
+        "Retrieval is skipped{on}: none of its {classes} classes has two test images, so that no query finds another."
+    ),
+    "queries-skipped": (
+        "Retrieval{on} leaves out {skipped} of {queries} queries: they are the only test images of their classes."
+    ),
     "drawings": "The scores are about drawings: do not compare them with those of ImageNet-CoG.",
     "drawn-imagenet": (
         "The seen concepts are in ImageNet-1K, and a backbone trained on it knows them from photographs. For other "

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from unseen.backbones.patches import PatchSpec
+from unseen.data.core.dataset import Target
 from unseen.data.core.manifest import Manifest, drawn, whole
 from unseen.data.core.source import ImageSource
 from unseen.data.core.splits import Splits
@@ -109,7 +110,7 @@ class FeatureExtraction:
         found = list[ExtractedSplit]()
         if words or not plain or self.given.datasets:
             study = replace(study, datasets=tuple(words))
-            wanted = Wanted(frozenset({"vectors"}), frozenset({"class", "classes", "map", "normals", "depth", "boxes"}))
+            wanted = Wanted(frozenset({"vectors"}), frozenset(get_args(Target)) - {"none"})
             opened = open_data(study, self.given.places, wanted, self.watch, given=self.given.datasets)
             for notice in opened.absent:
                 self.watch.tell(notice.sentence)

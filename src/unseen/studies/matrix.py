@@ -19,6 +19,7 @@ LABELS: dict[Target, str] = {
     "normals": "surface normals",
     "depth": "depth maps",
     "boxes": "boxes",
+    "ranking": "queries for retrieval",
     "none": "single images",
 }
 
@@ -47,6 +48,8 @@ def splits_in(data: StudyData) -> Sequence[str]:
         return [*data.opened.rows]
     if data.dataset.test is None:
         return [ALL]
+    if data.dataset.target == "ranking":
+        return ["train", "test"]
     return ["train", "val", "test"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from unseen.backbones.vector_parts import stored_parts
-from unseen.data.core.dataset import Dataset
+from unseen.data.core.dataset import Dataset, Target
 from unseen.data.core.multi_label import class_names, shown_classes
 from unseen.data.core.open_dataset import check_classes
 from unseen.data.core.rows import ALL
@@ -65,17 +65,17 @@ def probed_features(
     places: Mapping[str, Path | str],
     *,
     order: Order = "training",
-    several: bool = False,
+    target: Target = "class",
     metric: str = "top1",
 ) -> ProbedFeatures:
     """The description of features that were read, whose splits share one list of classes.
 
     Args:
-        several: whether images have several classes.
+        target: one class per image, several, or rankings, which have no numbers of images per class.
         metric: the data set's own.
     """
     first = next(iter(parts.values()))
-    counts = class_counts({split: part.y for split, part in parts.items()}, first.classes, several=several)
+    counts = class_counts({split: part.y for split, part in parts.items()}, first.classes, several=target == "classes")
     known = {split: StoreAbout.of(part.provenance) for split, part in parts.items()}
     spec = first.provenance.get("backbone")
     transform = spec.get("transform") if isinstance(spec, dict) else None
@@ -83,13 +83,13 @@ def probed_features(
         backbone,
         dataset,
         {split: len(part) for split, part in parts.items()},
-        len(counts.train),
+        len(counts.train) if target != "ranking" else 0,
         first.dimension,
         {split: str(part.provenance["content_hash"]) for split, part in parts.items()},
         {split: str(place) for split, place in places.items()},
         samples_of(parts),
-        counts,
-        "classes" if several else "class",
+        counts if target != "ranking" else None,
+        target,
         metric,
         order,
         parts=stored_parts(first.provenance),
@@ -149,11 +149,12 @@ def features_of_task(backbone: str, dataset: Dataset, places: Mapping[str, Path]
         aligned = align_splits(list(parts.values()), " and ".join(map(str, places.values())))
         ordered = dict(zip(parts, aligned, strict=True))
         where = f"features by {backbone}"
-        check_classes(split_labels(ordered), where, "every class needs one", several=dataset.multi_label)
+        if dataset.has_classes:
+            check_classes(split_labels(ordered), where, "every class needs one", several=dataset.multi_label)
     except UserError as error:
         raise UserError(f"{dataset.name}: {error}") from None
     return probed_features(
-        backbone, dataset.name, ordered, places, order="sorted", several=dataset.multi_label, metric=dataset.metric
+        backbone, dataset.name, ordered, places, order="sorted", target=dataset.target, metric=dataset.metric
     )
 
 

@@ -73,6 +73,8 @@ class Splits:
         """Those of a domain of concepts, whose probes need no validation split, or of another data set."""
         if is_domain:
             return DOMAIN_SPLITS
+        if dataset.target == "ranking":
+            return Splits(("train", "test"))
         return Splits(SPLITS if dataset.test is not None else (ALL,))
 
 

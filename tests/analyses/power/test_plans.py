@@ -68,9 +68,8 @@ def test_components_are_means_over_pairs() -> None:
     pairs = pairs_of(comparable)
     assert [(pair.first, pair.second) for pair in pairs] == [("b0", "b1"), ("b0", "b2"), ("b1", "b2")]
     for pair in pairs:
-        hits = [comparable.hits(name, [0, 1, 2]) for name in (pair.first, pair.second)]
-        assert hits[0] is not None
-        assert pair.variances == approximately(components(hits[0].astype(float) - hits[1], comparable.labels))
+        one, other = (comparable.of_each_image(name, [0, 1, 2]) for name in (pair.first, pair.second))
+        assert pair.variances == approximately(components(one - other, comparable.labels))
     whole, means = mean_of(pairs).parts, mean_of(pairs).variances
     for name in vars(whole):
         assert getattr(whole, name) == pytest.approx(np.mean([getattr(pair.parts, name) for pair in pairs]))

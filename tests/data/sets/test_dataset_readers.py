@@ -213,7 +213,7 @@ def test_the_true_package_of_fashion_mnist() -> None:
 
 
 def test_names() -> None:
-    assert len(task_sets()) == 18
+    assert len(task_sets()) == 20
     with pytest.raises(UserError, match="no data set 'cifar'; did you mean cifar10"):
         get_dataset("cifar")
     assert sum(dataset.few_shot == "kornblith" for dataset in task_sets().values()) == 10

@@ -164,6 +164,18 @@ def test_geometry_relative_to_the_first_domain_needs_it() -> None:
     assert [(line.name, line.x) for line in plots["Alignment"]] == [("mine", [0, 1]), ("part", [1])]
 
 
+def test_retrieval_has_a_figure_for_each_measure() -> None:
+    values: dict[Key, float] = {}
+    for place, domain in enumerate(("in1k", "l5")):
+        values |= {
+            (domain, "retrieval", None, metric): 0.5 - 0.1 * place for metric in ("map-at-r", "recall-at-1", "map")
+        }
+    section = named(run(values), "retrieval")
+    assert [plot.title for plot in section.figures] == ["MAP@R", "Recall@1", "Mean average precision"]
+    assert [plot.series[0].y for plot in section.figures] == [pytest.approx([50, 40])] * 3
+    assert section.sentences == ["mine retrieves with a MAP@R of 50.0% on IN-1K and 40.0% on L5."]
+
+
 def test_probes_without_a_section_of_their_own_have_a_plot_each() -> None:
     values: dict[Key, float] = {}
     for place, domain in enumerate(("in1k", "l5")):

@@ -106,11 +106,11 @@ class Comparable:
         one, other = (self.kept[name][seeds[0]].arrays[CORRECT] for name in (first, second))
         return mcnemar(one, other)
 
-    def hits(self, name: str, seeds: Sequence[int]) -> NDArray[np.bool_] | None:
-        """(seeds, images) whether each test image is classified correctly, if it is known."""
-        if CORRECT not in self._first.arrays:
-            return None
-        return np.stack([self.kept[name][seed].arrays[CORRECT] for seed in seeds])
+    def of_each_image(self, name: str, seeds: Sequence[int]) -> Floats:
+        """(seeds, images) numbers of a backbone on single images, where concepts are the units."""
+        values = [self.kept[name][seed].values(self.metric.name) for seed in seeds]
+        assert all(each is not None for each in values)
+        return np.array(values, dtype=np.float64)
 
     def rows(self, name: str, seeds: Sequence[int]) -> Floats:
         """(seeds, units) numbers of a backbone."""
@@ -194,6 +194,9 @@ def unit_of(units: KeptUnits, *, concepts: bool) -> Unit:
     """
     if units.kind == "images":
         return "concepts" if concepts and units.images is not None and units.images.y is not None else "images"
+    if units.kind == "queries":
+        every = concepts and not any(np.isnan(of_each).any() for of_each in units.arrays.values())
+        return "concepts" if every else "images"
     if units.kind in ("classes", "episodes"):
         return units.kind
     return "groups of images"
@@ -205,7 +208,7 @@ def unit_values(unit: Unit, metric: str) -> Callable[[KeptUnits], Values]:
     def values(units: KeptUnits) -> Values:
         if unit == "groups of images":
             return pseudo_values(units, metric)
-        of_each = units.values
+        of_each = units.values(metric)
         assert of_each is not None
         if unit == "concepts":
             assert units.images is not None

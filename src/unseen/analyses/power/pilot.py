@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-import numpy as np
-
 from unseen.analyses.core.comparable import Comparable
 from unseen.errors import UserError
 from unseen.metrics.paired.components import Components, at_least_zero, components, mean_components
@@ -86,9 +84,7 @@ def same_seeds(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 
 def _components(comparable: Comparable, first: str, second: str, seeds: Sequence[int]) -> Components:
     if comparable.unit == "concepts":
-        one, other = comparable.hits(first, seeds), comparable.hits(second, seeds)
-        assert one is not None
-        assert other is not None
-        return components(one.astype(np.float64) - other, comparable.labels, clipped=False)
+        one, other = (comparable.of_each_image(name, seeds) for name in (first, second))
+        return components(one - other, comparable.labels, clipped=False)
     rows = comparable.rows(first, seeds) - comparable.rows(second, seeds)
     return components(linearised(rows, classes=comparable.classes).columns(slice(None)), clipped=False)

@@ -16,8 +16,9 @@ def dataset_rows() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     rows: list[tuple[str, ...]] = []
     for dataset in task_sets().values():
         counts = [str(dataset.counts.get(part, "–")) for part in parts]
-        words = (dataset.metric, dataset.validation or "–", dataset.few_shot or "–", dataset.licence)
-        rows.append((dataset.name, dataset.title, str(dataset.classes), str(dataset.images), *counts, *words))
+        metric = dataset.metric if dataset.has_classes else dataset.target
+        words = (metric, dataset.validation or "–", dataset.few_shot or "–", dataset.licence)
+        rows.append((dataset.name, dataset.title, str(dataset.classes or "–"), str(dataset.images), *counts, *words))
     return columns, rows
 
 

@@ -8,8 +8,9 @@ from typing import Any, Literal
 from unseen.data.core.dense.labels import Kind
 from unseen.data.core.rows import ALL, Listing
 
-Target = Literal["class", "classes", "map", "normals", "depth", "boxes", "none"]
-"""The label of an image: a class, several classes; for each pixel a class, a normal or a depth; boxes; or none."""
+Target = Literal["class", "classes", "map", "normals", "depth", "boxes", "ranking", "none"]
+"""The label of an image: a class, several classes; for each pixel a class, a normal or a depth; boxes; its relation to
+the queries of a retrieval benchmark; or none."""
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
 """Accuracy; mean per-class accuracy; 11-point average precision, for images with several classes."""
 Test = Literal["author", "beyond-30", "fifth"]
@@ -57,7 +58,7 @@ class Dataset:
     """A data set: the label of its images, its splits, its origin and its layouts on disk.
 
     Attributes:
-        classes: number of classes in a complete copy; 0 for normals and depth.
+        classes: number of classes in a complete copy; 0 for normals, depth and rankings.
         target: the label of an image.
         names: names of the classes, if they are known before images are opened. In their order for boxes and maps,
             whose labels are indices.
@@ -68,7 +69,7 @@ class Dataset:
         get: the site and the files to download, or the package to install.
         test: None if the images have no splits; such a data set is used for few-shot episodes only.
         validation: None if there are no validation images.
-        few_shot: None if episodes make no sense because an image does not have one class.
+        few_shot: None if the paper has it but episodes make no sense, because an image does not have one class.
         column: position in the paper's table of its family; data sets with the same position are sorted by name.
         shifted: for a test set of the shift study, whether it is OOD; None for other data sets. A test set has test
             images only, and its name is its column in tables: the ImageNet testbed's name if it has the set, except
@@ -118,6 +119,11 @@ class Dataset:
     def multi_label(self) -> bool:
         """Whether an image has several classes; see `unseen.data.core.multi_label`."""
         return self.target == "classes"
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether an image has one class or several."""
+        return self.target in {"class", "classes"}
 
     @property
     def in_paper(self) -> bool:

@@ -54,7 +54,8 @@ class OpenDataset:
 
     def __repr__(self) -> str:
         images = ", ".join(f"{count:,} {split}" for split, count in self.rows.items())
-        labels = f"{self.dataset.classes:,} classes" if self.reader is None else self.dataset.kind
+        others = self.dataset.kind if self.dataset.dense else self.dataset.target
+        labels = f"{self.dataset.classes:,} classes" if self.dataset.has_classes else others
         return f"OpenDataset({self.name}: {labels}, images: {images})"
 
     @property
@@ -64,7 +65,7 @@ class OpenDataset:
     @cached_property
     def classes(self) -> tuple[str, ...]:
         """All classes: as named by the data set, or sorted; for images with several classes, the individual classes."""
-        if self.dataset.names or self.reader is not None:
+        if self.dataset.names or not self.dataset.has_classes:
             return self.dataset.names
         labels = (entry.label for _, manifest in self.images for entry in manifest.entries)
         return _class_names(labels, several=self.dataset.multi_label)
@@ -168,7 +169,7 @@ def open_dataset(dataset: Dataset, root: Path | None, *, seed: int = 0, partial:
     if dataset.shifted is not None:
         entries = [Entry(row.id, row.label) for row in rows]
         return OpenDataset(dataset, listing.open(), Manifest(entries, [dataset.split] * len(entries)))
-    if listing.labels is None:
+    if dataset.has_classes:
         rows = _with_classes(dataset, rows, seed)
     try:
         source = listing.open()
@@ -289,7 +290,7 @@ def _gap(dataset: Dataset, listing: Listing) -> str:
         if counts[part] != expected:
             word = "" if part == ALL else f"{SPLIT_WORDS[part]} "
             return f"{counts[part]:,} {word}images where {expected:,} are expected"
-    if listing.labels is not None:
+    if not dataset.has_classes:
         empty = next((SPLIT_WORDS[split] for split in ("train", "test") if not counts[split]), None)
         return f"no {empty} images" if empty else ""
     classes = len(_class_names((row.label for row in listing.rows), several=dataset.multi_label))

@@ -92,7 +92,8 @@ def _batch(path: Path, field: str, classes: int) -> tuple[Bytes, list[int]]:
     content = _load(path)
     data, labels = content.get(b"data"), content.get(field.encode())
     pixels = data[0] if isinstance(data, PickledArray) and data else None
-    if not isinstance(pixels, np.ndarray) or pixels.shape[1:] != (PIXELS,) or not isinstance(labels, list):
+    are_bytes = isinstance(pixels, np.ndarray) and pixels.dtype == np.uint8 and pixels.shape[1:] == (PIXELS,)
+    if not isinstance(pixels, np.ndarray) or not are_bytes or not isinstance(labels, list):
         raise UserError(f"{path}: expected images of {PIXELS:,} bytes under 'data' and a list '{field}'")
     if len(labels) != len(pixels) or not all(isinstance(n, int) and 0 <= n < classes for n in labels):
         raise UserError(f"{path}: {len(pixels):,} images but {len(labels):,} labels, or a class without a name")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from unseen.metrics.catalogue import DIFFICULTIES, FIRST_RANKS
 from unseen.papers.dense_settings import METRIC_TITLES, PROBE_TITLES
 from unseen.papers.image_settings import TITLES
 
@@ -17,6 +18,11 @@ METRICS: Mapping[str, str] = {
     "ami": "adjusted mutual information",
     "nmi": "normalized mutual information",
     "ari": "adjusted Rand index",
+    "map-at-r": "MAP@R",
+    "recall-at-1": "recall@1",
+    "map": "mean average precision",
+    **{f"map-{level}": f"mean average precision, {level}" for level in DIFFICULTIES},
+    **{f"precision-at-{k}-{level}": f"precision@{k}, {level}" for k in FIRST_RANKS for level in DIFFICULTIES},
     **METRIC_TITLES,
     **{name: title[:1].lower() + title[1:] for name, title in TITLES.items()},
 }
@@ -31,6 +37,7 @@ PROBES: Mapping[str, str] = {
     "kmeans": "k-means clusters",
     "geometry": "alignment and uniformity",
     "fine-tuned": "fine-tuning",
+    "retrieval": "retrieval by cosine similarity",
     **PROBE_TITLES,
 }
 
