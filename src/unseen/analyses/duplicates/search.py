@@ -1,7 +1,8 @@
 """The nearest other image of each image, by the cosine similarity of stored features.
 
-The search is exact: 2·n·m·d flops for n images among m, in float32, and the m rows are read once, in blocks. Memory is
-one float32 copy of the n rows, a block of the others and products of at most 1 GiB.
+The search is exact: 2·n·m·d flops for n images among m, in float32. `unseen.probes.neighbours` finds several neighbours
+and reads the m rows for each block of images; here there is one, so they are read once, tile by tile. Memory is one
+float32 copy of the n rows, a tile of the others and products of at most 1 GiB.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,11 +14,11 @@ from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.features.features import Rows
-from unseen.metrics.geometry import unit_rows
-from unseen.probes.rows import READ, blocks, on_device
+from unseen.probes.neighbours import UnitRows, tiles
+from unseen.probes.rows import on_device
 
-QUERIES = 1024
-"""Rows that are multiplied at once on a CPU: smaller products take a third longer, larger ones more memory."""
+QUERIES = {"cpu": 1024, "cuda": 8192}
+"""Images that are multiplied with a tile at once: on a CPU, smaller products take a third longer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +46,22 @@ def nearest_rows(images: Rows, among: Sequence[Rows], device: torch.device) -> N
         raise UserError(f"features of {images.shape[1]} and of {other} dimensions: they are not of one backbone")
     units = on_device(images, device, unit=True)
     best = torch.full((len(units),), -torch.inf, device=device)
-    queries = QUERIES if device.type == "cpu" else READ
+    queries = QUERIES[device.type]
     row = torch.zeros(len(units), dtype=torch.int64, device=device)
-    for start, block in _blocks(among, device):
+    for start, rows in _tiles(among, device):
         for first in range(0, len(units), queries):
             some = slice(first, first + queries)
-            values, places = (units[some] @ block.T).max(dim=1)
+            values, places = (units[some] @ rows.T).max(dim=1)
             nearer = values > best[some]
             best[some] = torch.where(nearer, values, best[some])
             row[some] = torch.where(nearer, places + start, row[some])
     return Nearest(best.clamp(max=1).cpu().numpy(), row.cpu().numpy())
 
 
-def _blocks(parts: Sequence[Rows], device: torch.device) -> Iterator[tuple[int, torch.Tensor]]:
-    """Blocks of unit rows with the index of their first row."""
-    start = 0
+def _tiles(parts: Sequence[Rows], device: torch.device) -> Iterator[tuple[int, torch.Tensor]]:
+    """Unit rows of all parts, tile by tile, with the index of their first row."""
+    before = 0
     for part in parts:
-        for block in blocks(part, device):
-            yield start, unit_rows(block.float())
-            start += len(block)
+        for start, rows in tiles(UnitRows(part, device)):
+            yield before + start, rows
+        before += len(part)
