@@ -152,6 +152,7 @@ class Probe:
     Attributes:
         name: as in `unseen.probe(…, probe="knn")` and `unseen probe --probe knn`; also in scores.
         title: what it is, in a few words.
+        purpose: what to take it for, in at most 50 letters.
         input: what it is fitted to.
         random: whether seeds change its numbers when it is fitted to all samples. If not, it is fitted once.
         targets: the labels it takes: one class per image, or several.
@@ -170,6 +171,7 @@ class Probe:
 
     name: ClassVar[str]
     title: ClassVar[str]
+    purpose: ClassVar[str] = ""
     input: ClassVar[Input] = "vectors"
     targets: ClassVar[tuple[Target, ...]] = ("class",)
     validation: ClassVar[Literal["chooses", "joins"]] = "joins"
@@ -293,6 +295,10 @@ class Probe:
 
     def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """What a reader must know of its protocol: codes of notices (`unseen.runs.notices`) with their arguments."""
+        yield from ()
+
+    def data_notices(self, vectors: "Vectors") -> Iterator[tuple[str, dict[str, Any]]]:
+        """What a reader must know of its values on some features, as `remarks`."""
         yield from ()
 
     def planned(self, vectors: "Vectors", *, gpu: bool = False) -> "Sequence[Probe]":

@@ -75,6 +75,15 @@ SENTENCES = {
         "{shots}-shot episodes{on} are drawn from {enough} of {classes} classes: the others have fewer than {needed} "
         "samples."
     ),
+    "label-free": (
+        "RankMe, α-ReQ, the participation ratio and the TwoNN dimension are no measures of quality, and no backbone is "
+        "better by them: they depend on the number of images and on the number of dimensions. The authors of RankMe "
+        "compare runs of one method with it, not different methods."
+    ),
+    "few-for-spectrum": (
+        "The measures without labels{on} are of {images} images with {dimensions} dimensions: RankMe and the "
+        "participation ratio are at most the number of images, and α-ReQ is of a spectrum that ends there."
+    ),
     "drawings": "The scores are about drawings: do not compare them with those of ImageNet-CoG.",
     "drawn-imagenet": (
         "The seen concepts are in ImageNet-1K, and a backbone trained on it knows them from photographs. For other "

@@ -53,9 +53,11 @@ class StudyProbe:
         yield from fitted.jobs(vectors, self.seeds, self.numbers, gpu=on_gpu())
 
     def shot_notices(self, vectors: Vectors, named: str) -> Iterator[Notice]:
-        """Notices about shots for which a data set has too few samples or classes."""
+        """Notices about shots for which a data set has too few samples or classes, and of the probe about such data."""
         if not vectors.takes(self.probe):
             return
+        for code, about in self.probe.data_notices(vectors):
+            yield notice(code, named, on=named and f" on {named}", **about)
         if vectors.counts is None:
             if vectors.samples is not None:
                 yield from shot_notices(self.numbers, vectors.samples.total_shortage, named)

@@ -174,7 +174,10 @@ def _with_shots(data: RunData, shots: int | None) -> dict[str, int | None]:
 
 
 def _by_probe(data: RunData, numbers: Mapping[str, int | None], compared: Comparables) -> list[_Scores]:
-    """The main scores of every probe: those that comparisons are of, or the first that a probe gives."""
+    """The main scores of every probe: those that comparisons are of, or the first that a probe gives.
+
+    Those without a better direction are left out.
+    """
     axes: dict[str, Axis] = {domain.name: domain.axis for domain in data.domains}
     metrics = {(each.place.dataset, each.place.probe): each.metric for each in compared.every}
     found = dict[_Kind, _Scores]()
@@ -182,7 +185,7 @@ def _by_probe(data: RunData, numbers: Mapping[str, int | None], compared: Compar
         if score.probe not in numbers or score.shots != numbers[score.probe]:
             continue
         metric = metrics.setdefault((score.domain, score.probe), data.metrics[score.metric])
-        if metric.name == score.metric:
+        if metric.name == score.metric and metric.higher_is_better is not None:
             kind = _Kind(
                 axes[score.domain], score.probe, score.shots, score.protocol, metric.unit, metric.higher_is_better
             )

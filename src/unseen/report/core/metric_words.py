@@ -17,6 +17,10 @@ METRICS: Mapping[str, str] = {
     "ami": "adjusted mutual information",
     "nmi": "normalized mutual information",
     "ari": "adjusted Rand index",
+    "rankme": "RankMe",
+    "alpha-req": "α-ReQ exponent",
+    "participation-ratio": "participation ratio",
+    "two-nn-dimension": "TwoNN dimension",
     **METRIC_TITLES,
     **{name: title[:1].lower() + title[1:] for name, title in TITLES.items()},
 }
@@ -29,6 +33,7 @@ PROBES: Mapping[str, str] = {
     "ridge": "ridge regression",
     "kmeans": "k-means clusters",
     "geometry": "alignment and uniformity",
+    "spectrum": "spectrum without labels",
     "fine-tuned": "fine-tuning",
     **PROBE_TITLES,
 }
