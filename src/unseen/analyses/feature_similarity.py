@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from unseen.data.core.rows import ALL
@@ -97,9 +99,29 @@ def feature_similarity(data: RunData, *, keep: bool = True) -> FeatureSimilarity
         entries[key] = entry
         every.append(_read(domain.name, tuple(chosen), entry))
     if keep and len(data.folders) == 1 and entries.keys() - known.keys():
-        with suppress(OSError), atomic_write(data.folders[0] / FILE) as file:
+        with suppress(UserError), atomic_write(data.folders[0] / FILE) as file:
             file.write(json.dumps({**known, **entries}, separators=(",", ":")).encode())
     return FeatureSimilarity(tuple(every), tuple(left_out))
+
+
+def similarity_table(found: FeatureSimilarity) -> pd.DataFrame:
+    """One row per data set and pair of backbones; it is an error if none could be compared."""
+    if not found.every:
+        raise UserError(
+            "; ".join(found.left_out) or "no data set has features of two backbones in this run; run it with another"
+        )
+    rows = []
+    for each in found.every:
+        pairs = {"cka": each.similarities.cka, "mutual_knn": each.similarities.mutual_knn}
+        for i, j in combinations(range(len(each.backbones)), 2):
+            row = {"domain": each.dataset, "first": each.backbones[i], "second": each.backbones[j]}
+            values = {
+                f"{name}{ending}": float(of[i, j])
+                for name, pair in pairs.items()
+                for ending, of in (("", pair.value), ("_level", pair.level), ("_above", pair.above))
+            }
+            rows.append({**row, "images": each.images, **values})
+    return pd.DataFrame(rows)
 
 
 def _stores(folder: Path) -> dict[str, Place]:
