@@ -101,9 +101,7 @@ def features_of(title: str, data: dict[str, Part], folder: Path, size: int) -> d
     return found
 
 
-def probed(
-    features: dict[str, dict[str, Any]], data: dict[str, Part], probe: str
-) -> tuple[NDArray[np.float64], float]:
+def probed(features: dict[str, dict[str, Any]], data: dict[str, Part], probe: str) -> tuple[NDArray[np.float64], float]:
     """(representations, units) hits of test images, or accuracies of episodes; and the mean seconds of a fit."""
     rows, seconds = [], 0.0
     (_, y), (_, y_test) = data["train"], data["test"]

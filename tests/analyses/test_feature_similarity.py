@@ -49,7 +49,10 @@ def run(finished: Path, tmp_path: Path) -> Path:
 
 def test_values_are_those_of_the_stores(run: Path) -> None:
     table = Run(run).feature_similarity()
-    parts = [read_features(find_features(run / "features", "data", Splits(("test",)), [net])[net]["test"].path) for net in NETS]
+    parts = [
+        read_features(find_features(run / "features", "data", Splits(("test",)), [net])[net]["test"].path)
+        for net in NETS
+    ]
     orders = [np.argsort(np.array(part.ids)) for part in parts]
     found = similarities([np.asarray(part.X[:])[order] for part, order in zip(parts, orders, strict=True)])
     pairs = [(0, 1), (0, 2), (1, 2)]
@@ -77,7 +80,7 @@ def test_values_are_kept_and_computed_again_only_for_other_features(run: Path, m
         (run / FILE).write_text(json.dumps({f"0{key[1:]}": each for key, each in kept.items()}))
         with pytest.raises(AssertionError):
             Run(run).feature_similarity()
-    for damage in ("{", "[]", json.dumps(dict.fromkeys(kept, {"images": 48}))):
+    for damage in ("{", "[]", json.dumps({key: {"images": 48} for key in kept})):
         (run / FILE).write_text(damage)
         assert Run(run).feature_similarity().equals(first)
     (run / FILE).unlink()

@@ -52,7 +52,7 @@ def plain_two_nn(X: NDArray[np.float64], discarded: float = 0.1) -> float:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
-@pytest.mark.parametrize("n, d", SHAPES)
+@pytest.mark.parametrize(("n", "d"), SHAPES)
 def test_rankme_is_that_of_singular_values(n: int, d: int, dtype: torch.dtype) -> None:
     X = features(n, d).to(dtype)
     assert rankme(eigenvalues(X, centred=False)) == pytest.approx(plain_rankme(X.double().numpy()), rel=1e-9)
@@ -69,7 +69,7 @@ def test_a_gram_matrix_resolves_what_single_precision_stores() -> None:
     assert found == pytest.approx(plain_rankme(duplicated), rel=1e-5)
 
 
-@pytest.mark.parametrize("n, d", SHAPES)
+@pytest.mark.parametrize(("n", "d"), SHAPES)
 def test_ratio_and_exponent_are_those_of_the_covariance(n: int, d: int) -> None:
     X = features(n, d)
     values = np.sort(np.linalg.eigvalsh(np.cov(X.numpy().T, bias=True)))[::-1]
@@ -110,7 +110,7 @@ def test_all_are_the_same_at_every_scale() -> None:
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4])
-@pytest.mark.parametrize("n, d", [(30, 2), (50, 10), (20, 100)])
+@pytest.mark.parametrize(("n", "d"), [(30, 2), (50, 10), (20, 100)])
 def test_two_nn_is_that_of_a_plain_loop(n: int, d: int, offset: float) -> None:
     X = features(n, d).numpy() + offset
     X = np.concatenate([X, X[:3], X[:1]])

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +204,7 @@ def _square(line: Sequence[float]) -> NDArray[np.float64]:
 
 
 def _count(line: Sequence[float]) -> int:
-    return round((np.sqrt(8 * len(line) + 1) - 1) / 2)
+    return round((sqrt(8 * len(line) + 1) - 1) / 2)
 
 
 def same_rows(stored: Sequence[Features], most: int = IMAGES) -> tuple[list[NDArray[np.int64]], int]:
@@ -212,12 +213,13 @@ def same_rows(stored: Sequence[Features], most: int = IMAGES) -> tuple[list[NDAr
     The images are drawn from their sorted names, so that the same are drawn whatever the order of the stores.
     """
     if all(len(each.ids) for each in stored):
-        places = [{name: row for row, name in enumerate(each.ids)} for each in stored]
-        shared = sorted(set(places[0]).intersection(*places[1:]))
+        places: list[dict[Any, int]] = [{name: row for row, name in enumerate(each.ids)} for each in stored]
+        shared: list[Any] = sorted(set(places[0]).intersection(*places[1:]))
     elif any(len(each) != len(stored[0]) or not np.array_equal(each.y, stored[0].y) for each in stored):
         raise UserError("the features do not name their images, and differ in their labels")
     else:
-        shared, places = [*range(len(stored[0]))], [{row: row for row in range(len(stored[0]))}] * len(stored)  # type: ignore[list-item]
+        shared = [*range(len(stored[0]))]
+        places = [dict(zip(shared, shared, strict=True))] * len(stored)
     if len(shared) < LEAST:
         raise UserError(f"the backbones have features of {len(shared)} images in common, and {LEAST} are needed")
     drawn = np.sort(np.random.default_rng(0).permutation(len(shared))[:most])

@@ -10,7 +10,7 @@ class Metric:
     """Metadata of a metric.
 
     Attributes:
-        higher_is_better: None if neither direction is better: backbones are then neither ranked nor called better by it.
+        higher_is_better: None if neither direction is better; backbones are then neither ranked nor compared by it.
         lower, upper: bounds of its values; None if there is no bound, or none is known.
         unit: `share` of a whole (printed as percent), `degrees`, `metres`, or `score` for a number without a unit.
     """
@@ -38,6 +38,13 @@ class Metric:
         if self.higher_is_better is None:
             return f"{self.range}, neither direction is better"
         return f"{self.range}, {'higher' if self.higher_is_better else 'lower'} is better"
+
+    @property
+    def ranks_high(self) -> bool:
+        """Whether higher is better, of a metric by which backbones may be ranked at all."""
+        if self.higher_is_better is None:
+            raise ValueError(f"neither direction of {self.name} is better")
+        return self.higher_is_better
 
     @property
     def facts(self) -> "Metric":
@@ -76,8 +83,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             # With its sign flipped. The mean squared distance of n unit vectors is at most 2n/(n − 1), which bounds
             # uniformity (t = 2) by 4n/(n − 1): 8 for two opposite points, 4 for many.
             Metric("uniformity", higher_is_better=None, lower=0, upper=8, unit="score"),
-            # Spectra of features: all depend on the number of images and on the width, and none is a quality. RankMe adds
-            # ε to every share, so it can exceed the number of dimensions by a little.
+            # Spectra of features: all depend on the numbers of images and dimensions, and none is a quality.
+            # RankMe adds ε to every share, so it can exceed the number of dimensions by a little.
             Metric("rankme", higher_is_better=None, lower=0, upper=None, unit="score"),
             Metric("alpha-req", higher_is_better=None, lower=0, upper=None, unit="score"),
             Metric("participation-ratio", higher_is_better=None, lower=1, upper=None, unit="score"),

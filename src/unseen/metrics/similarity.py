@@ -196,7 +196,7 @@ def _unit_centred(gram: Floats, number: int) -> Floats:
     A first centring about the mean of all images, which changes nothing but rounding, keeps digits of offset features.
     """
     n, means = len(gram), gram.mean(axis=0)
-    centred = gram - means - means[:, None] + means.mean()
+    centred: Floats = gram - means - means[:, None] + means.mean()
     np.fill_diagonal(centred, 0)
     sums = centred.sum(axis=0)
     centred -= (sums + sums[:, None]) / (n - 2)
@@ -205,7 +205,8 @@ def _unit_centred(gram: Floats, number: int) -> Floats:
     length = float(np.linalg.norm(centred))
     if length <= 1e-12 * n * float(np.abs(gram).max()):
         raise UserError(f"representation {number} is the same for all images, so it resembles nothing")
-    return centred / length
+    centred /= length
+    return centred
 
 
 def _neighbours(gram: Floats, k: int) -> csr_array:

@@ -48,7 +48,8 @@ def eigenvalues(X: Tensor, *, centred: bool) -> Tensor:
     if centred:
         rows = rows - rows.mean(dim=0)
     gram = rows.T @ rows if rows.shape[0] >= rows.shape[1] else rows @ rows.T
-    return torch.linalg.eigvalsh(gram).flip(0).clamp(min=0).cpu()
+    found: Tensor = torch.linalg.eigvalsh(gram).flip(0).clamp(min=0).cpu()
+    return found
 
 
 def rankme(squares: Tensor, epsilon: float = EPSILON) -> float:
@@ -58,7 +59,7 @@ def rankme(squares: Tensor, epsilon: float = EPSILON) -> float:
     it, and not different methods.
 
     Args:
-        squares: squares of all singular values of the features as they are, not centred: `eigenvalues(X, centred=False)`.
+        squares: squares of all singular values of the features, which are not centred: `eigenvalues(X, centred=False)`.
     """
     singular = squares.sqrt()
     shares = singular / singular.sum() + epsilon

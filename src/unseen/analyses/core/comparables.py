@@ -97,6 +97,8 @@ def comparables(
         first = next((units for of in by_backbone.values() for units in of.values()), None)
         if first is not None and first.scores:
             metric = data.metrics[next(iter(first.scores))]
+            if metric.higher_is_better is None:  # a difference says nothing of which is better
+                continue
             domain = domains.get(place.dataset)
             unit = unit_of(first, concepts=domain is not None and domain.axis == "concepts")
             seen = domain is not None and domain.seen

@@ -148,8 +148,8 @@ def probes(asked: "Asked") -> None:
     known = all_probes()
     if asked.name is not None and asked.name not in known:
         return _facts(own_probe_facts(asked.name, note), as_json=asked.as_json)
-    columns = ("probe", "purpose", "input", "labels", "description", "metrics")
-    rows = [
+    columns: tuple[str, ...] = ("probe", "purpose", "input", "labels", "description", "metrics")
+    rows: list[tuple[str, ...]] = [
         (name, probe.purpose, probe.input, ", ".join(probe.targets), probe.title, ", ".join(probe.metrics))
         for name, probe in known.items()
         if asked.name in {None, name}

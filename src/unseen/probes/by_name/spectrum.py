@@ -61,9 +61,9 @@ class Spectrum(Probe):
             X = checked_features(_drawn(rows, self.images, setting.seed, data.device), part)
             spectrum, neighbours = eigenvalues(X, centred=True), two_nn(X)
             exponent = alpha_req(spectrum, len(X))
-            values = {
+            values: dict[str, float | None] = {
                 "rankme": rankme(eigenvalues(X, centred=False)),
-                "alpha-req": exponent and exponent.value,
+                "alpha-req": exponent.value if exponent else None,
                 "participation-ratio": participation_ratio(spectrum),
                 "two-nn-dimension": neighbours.dimension,
             }

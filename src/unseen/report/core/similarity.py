@@ -80,7 +80,9 @@ def _sentence(each: SimilarBackbones, title: str) -> str:
     """The range of CKA over the pairs, and its level by chance."""
     cka, names = each.similarities.cka, each.backbones
     pairs = sorted(combinations(range(len(names)), 2), key=lambda pair: cka.value[pair])
-    ends = [f"{_number(cka.value[i, j], 2)} ({names[i]} and {names[j]})" for i, j in dict.fromkeys((pairs[0], pairs[-1]))]
+    ends = [
+        f"{_number(cka.value[i, j], 2)} ({names[i]} and {names[j]})" for i, j in dict.fromkeys((pairs[0], pairs[-1]))
+    ]
     images = f"{counted(each.images, 'test image')}{_drawn(each)}"
     level = max(float(cka.level[pair]) for pair in pairs)
     between = f"from {' to '.join(ends)}" if len(ends) > 1 else ends[0]
