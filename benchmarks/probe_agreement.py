@@ -130,29 +130,37 @@ def tau(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float,
     return float(kendalltau(first.mean(axis=1), second.mean(axis=1)).statistic), float(low), float(high)
 
 
+def compare(title: str, data: dict[str, Part], folder: Path, size: int) -> None:
+    """Print the scores of every probe, and how far each pair of probes agrees."""
+    features = features_of(title, data, folder, size)
+    print(f"\n{title}: {len(data['train'][1]):,} training and {len(data['test'][1]):,} test images\n")
+    found = {probe: probed(features, data, probe) for probe in PROBES}
+    print("| representation | dimensions |", " | ".join(PROBES), "|")
+    for row, (name, parts) in enumerate(features.items()):
+        shares = " | ".join(f"{100 * hits[row].mean():.1f}" for hits, _ in found.values())
+        print(f"| {name} | {parts['train'].shape[1]:,} | {shares} |")
+    print("| CPU seconds per fit | |", " | ".join(f"{seconds:.2f}" for _, seconds in found.values()), "|\n")
+    print("| probes | Kendall's τ (95% over test images) | Spearman's ρ (95% over representations) |")
+    for first, second in combinations(PROBES, 2):
+        value, low, high = tau(found[first][0], found[second][0])
+        rho = correlation(*(found[each][0].mean(axis=1) for each in (first, second))).spearman
+        ends = f"{rho.value:.2f} ({rho.low:.2f} to {rho.high:.2f})"
+        print(f"| {first}, {second} | {value:.2f} ({low:.2f} to {high:.2f}) | {ends} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--cifar", type=Path, required=True, help="folder of the binary batches of CIFAR-10")
+    parser.add_argument(
+        "--cifar", type=Path, help="folder of the binary batches of CIFAR-10; without it, only drawings"
+    )
     parser.add_argument("--features", type=Path, required=True, help="folder that keeps the features")
     parser.add_argument("--size", type=int, default=64, help="side of the input images")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     print(describe(torch.device("cpu")))
-    for title, data in {"CIFAR-10": cifar(asked.cifar), "drawings": drawn()}.items():
-        features = features_of(title, data, asked.features, asked.size)
-        print(f"\n{title}: {len(data['train'][1]):,} training and {len(data['test'][1]):,} test images")
-        found = {probe: probed(features, data, probe) for probe in PROBES}
-        print("| representation | dimensions |", " | ".join(PROBES), "|")
-        for row, (name, parts) in enumerate(features.items()):
-            shares = " | ".join(f"{100 * hits[row].mean():.1f}" for hits, _ in found.values())
-            print(f"| {name} | {parts['train'].shape[1]} | {shares} |")
-        print("| CPU seconds per fit | |", " | ".join(f"{seconds:.2f}" for _, seconds in found.values()), "|")
-        print("| probes | Kendall's τ (95% over test images) | Spearman's ρ (95% over representations) |")
-        for first, second in combinations(PROBES, 2):
-            value, low, high = tau(found[first][0], found[second][0])
-            rho = correlation(*(found[each][0].mean(axis=1) for each in (first, second))).spearman
-            ends = f"{rho.value:.2f} ({rho.low:.2f} to {rho.high:.2f})"
-            print(f"| {first}, {second} | {value:.2f} ({low:.2f} to {high:.2f}) | {ends} |", flush=True)
+    if asked.cifar is not None:
+        compare("CIFAR-10", cifar(asked.cifar), asked.features, asked.size)
+    compare("drawings", drawn(), asked.features, asked.size)
 
 
 if __name__ == "__main__":

@@ -81,8 +81,8 @@ SENTENCES = {
         "compare runs of one method with it, not different methods."
     ),
     "few-for-spectrum": (
-        "The measures without labels{on} are of {images} images with {dimensions} dimensions: RankMe and the "
-        "participation ratio are at most the number of images, and α-ReQ is of a spectrum that ends there."
+        "There are fewer images than dimensions{on}: RankMe and the participation ratio are at most {images}, the number "
+        "of images."
     ),
     "drawings": "The scores are about drawings: do not compare them with those of ImageNet-CoG.",
     "drawn-imagenet": (

@@ -88,9 +88,9 @@ def test_fewer_images_than_dimensions_are_announced() -> None:
 
     assert announced({"train": 101, "test": 5}, Spectrum()) == []
     assert announced({"train": 60, "val": 41, "test": 5}, Spectrum()) == []
-    assert announced({"train": 100, "test": 5}, Spectrum()) == [{"images": 100, "dimensions": 100}]
-    assert announced({"train": 500, "test": 5}, Spectrum(features="test")) == [{"images": 5, "dimensions": 100}]
-    assert announced({"all": 500}, Spectrum(features="test", images=80)) == [{"images": 80, "dimensions": 100}]
+    assert announced({"train": 100, "test": 5}, Spectrum()) == [{"images": 100}]
+    assert announced({"train": 500, "test": 5}, Spectrum(features="test")) == [{"images": 5}]
+    assert announced({"all": 500}, Spectrum(features="test", images=80)) == [{"images": 80}]
 
 
 def test_its_cost_is_that_of_what_is_drawn() -> None:

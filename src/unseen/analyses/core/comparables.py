@@ -77,10 +77,13 @@ def comparables(
         backbones: only these; by default all.
     """
     wanted = most_shots(data) if shots is None else shots
+    # A difference in a metric without a better direction does not say which backbone is better.
+    aside = {name for name, metric in data.metrics.items() if metric.higher_is_better is None}
     scores = [
         score
         for score in measured(data)
-        if score.probe in wanted
+        if score.metric not in aside
+        and score.probe in wanted
         and score.shots == wanted[score.probe]
         and (backbones is None or score.backbone in backbones)
     ]
@@ -97,8 +100,6 @@ def comparables(
         first = next((units for of in by_backbone.values() for units in of.values()), None)
         if first is not None and first.scores:
             metric = data.metrics[next(iter(first.scores))]
-            if metric.higher_is_better is None:  # a difference says nothing of which is better
-                continue
             domain = domains.get(place.dataset)
             unit = unit_of(first, concepts=domain is not None and domain.axis == "concepts")
             seen = domain is not None and domain.seen

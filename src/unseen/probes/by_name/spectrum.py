@@ -23,6 +23,8 @@ LEAST = 3
 """The second neighbour of a sample needs two others."""
 STREAM = 5
 """The stream of random numbers (`unseen.probes.sampling.stream`) that draws samples."""
+FLOAT64 = 2.0
+"""Duration of products in 64 bits, relative to those in 32 bits."""
 EIGENVALUES = 9.0
 """Flops of all eigenvalues of a d × d matrix, divided by d³; they run slower than products."""
 
@@ -93,7 +95,7 @@ class Spectrum(Probe):
         if self.features == "train":
             rows += vectors.rows.get("val", 0)
         if (images := min(self.images, rows)) <= vectors.dimension:
-            yield "few-for-spectrum", {"images": images, "dimensions": vectors.dimension}
+            yield "few-for-spectrum", {"images": images}
 
     def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "label-free", {}
@@ -102,6 +104,9 @@ class Spectrum(Probe):
         """Two Gram matrices with their eigenvalues, and the distances of all pairs."""
         n, d = self.measured(size), size.dimension
         return 4.0 * n * d * min(n, d) + 2 * EIGENVALUES * min(n, d) ** 3 + 2.0 * n * n * d
+
+    def seconds(self, size: Size, setting: Setting, rate: float, *, gpu: bool = False) -> float:
+        return FLOAT64 * super().seconds(size, setting, rate, gpu=gpu)
 
     def memory(self, size: Size, *, gpu: bool = False) -> int:
         """The samples a few times in float64, the Gram matrix, and a block of distances."""
