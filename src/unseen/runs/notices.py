@@ -81,8 +81,8 @@ SENTENCES = {
         "compare runs of one method with it, not different methods."
     ),
     "few-for-spectrum": (
-        "There are fewer images than dimensions{on}: RankMe and the participation ratio are at most {images}, the number "
-        "of images."
+        "There are fewer images than dimensions{on}: RankMe and the participation ratio are at most {images}, the "
+        "number of images."
     ),
     "drawings": "The scores are about drawings: do not compare them with those of ImageNet-CoG.",
     "drawn-imagenet": (

@@ -86,7 +86,7 @@ def _sentence(each: SimilarBackbones, title: str) -> str:
     images = f"{counted(each.images, 'test image')}{_drawn(each)}"
     level = max(float(cka.level[pair]) for pair in pairs)
     between = f"from {' to '.join(ends)}" if len(ends) > 1 else ends[0]
-    return f"CKA on {title} is {between}; by chance, it would be at most {level:.3f} ({images})."
+    return f"CKA on {title} is {between}, on {images}; 95% of random orders of the images give at most {level:.3f}."
 
 
 def _number(value: float, digits: int) -> str:
