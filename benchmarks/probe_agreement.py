@@ -92,7 +92,7 @@ def features_of(title: str, data: dict[str, Part], folder: Path, size: int) -> d
             for name in NETWORKS:
                 made |= {f"{place}|{split}": X for place, X in represented(name, images, size).items()}
         folder.mkdir(parents=True, exist_ok=True)
-        np.savez(path, **made)
+        np.savez(path, allow_pickle=False, **made)
     found = dict[str, dict[str, Any]]()
     with np.load(path) as kept:
         for key in kept.files:
