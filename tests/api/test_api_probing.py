@@ -124,7 +124,7 @@ def test_shots_that_classes_lack_are_said_or_skipped(blobs: Arrays) -> None:
     assert result.summary().set_index(["shots", "metric"]).loc[("8", "top1"), "fewest_samples"] == 6
     everything = package.probe(*data, probe="knn", seeds=1)
     assert (everything.told, everything.fits[0].samples) == ((), SamplesPerClass(6, 10, 20))
-    for probe in by_name.feature_probes().keys() - {"geometry", "retrieval"}:
+    for probe in by_name.feature_probes().keys() - {"geometry", "retrieval", "spectrum"}:
         with pytest.raises(UserError, match="shots are skipped|shot episodes are skipped"):
             package.probe(*data, probe=probe, shots=1000)
 
@@ -159,7 +159,7 @@ def test_every_probe_gives_the_same_kind_of_result(blobs: Arrays, name: str) -> 
     assert all(METRICS[score.metric].allows(score.value) for score in result.scores)
     columns = ["probe", "protocol", "shots", "seed", "metric", "value"]
     assert list(result.to_frame().columns) == [*columns, "fewest_samples", "median_samples", "most_samples"]
-    known = None if name in {"geometry", "retrieval"} else 5 if name == "centroids" else 20
+    known = None if name in {"geometry", "retrieval", "spectrum"} else 5 if name == "centroids" else 20
     assert {(s.fewest_samples, s.median_samples, s.most_samples) for s in result.scores} == {(known,) * 3}
     assert len(result.to_frame()) == len(result.scores)
     assert len(result.summary()) == len(result.to_frame().drop_duplicates(["probe", "shots", "metric"]))
@@ -174,6 +174,7 @@ def test_every_probe_gives_the_same_kind_of_result(blobs: Arrays, name: str) -> 
 def test_probes_are_known_by_name_and_class() -> None:
     expected = {
         "centroids", "dinov2-linear", "geometry", "kmeans", "knn", "linear", "logistic", "mlp", "pca", "retrieval", "ridge",
+        "spectrum",
     }  # fmt: skip
     assert set(by_name.feature_probes()) == expected
     assert set(by_name.all_probes()) >= expected | {"classifier", "fine-tuned"}
@@ -194,6 +195,7 @@ def test_what_callers_get_wrong(blobs: Arrays) -> None:
         (blobs, {"probe": "linear", "protocol": "cog-v2"}, "there are ericsson-2021, ericsson-2021-exact"),
         (blobs, {"probe": "centroids", "shots": "all"}, "shots=5"),
         (blobs, {"probe": "geometry", "shots": 3}, "leave out shots"),
+        (blobs, {"probe": "spectrum", "shots": 3}, "leave out shots"),
         (blobs, {"probe": "linear", "shots": 1}, "single training sample"),
         ((X, y, X_test, y_test.astype(str)), {}, "strings in one of"),
         ((X, y + 0.5, X_test, y_test), {}, "integers or strings"),

@@ -16,9 +16,11 @@ from unseen.metrics.colour import colour_errors
 from unseen.metrics.depth import depth_errors, depth_scores
 from unseen.metrics.detection import coco_scores, voc_scores
 from unseen.metrics.geometry import alignment, uniformity
+from unseen.metrics.intrinsic_dimension import two_nn
 from unseen.metrics.lpips import Trunk, lpips
 from unseen.metrics.lpips_trunks import empty_trunk
 from unseen.metrics.segmentation import confusion, segmentation_scores
+from unseen.metrics.spectrum import alpha_req, eigenvalues, participation_ratio, rankme
 from unseen.metrics.surface_normals import angular_errors, normal_scores
 from unseen.probes.by_name.retrieval import Retrieval
 from unseen.probes.probe import ProbeData
@@ -49,6 +51,7 @@ def measured(quality: float) -> dict[str, float]:
         "uniformity": uniformity(X - (1 - quality) * 4),  # an offset that all share crowds them on the sphere
         "ece": expected_calibration_error((4 * scores).softmax(dim=1), y),
         "scaled-ece": expected_calibration_error((4 * scores / 2).softmax(dim=1), y),
+        **measured_spectrum(X),
         "effective-robustness": float(top_k_accuracy(scores, y)) - 0.5,
         **measured_searches(X, y),
         **measured_boxes(quality),
@@ -64,6 +67,19 @@ def measured_searches(X: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
     marks = torch.where(found, 1 + torch.arange(300)[:, None] // 6 % 2, 0).to(torch.int8)
     of_queries = next(Retrieval().fit(ProbeData(X[6:], marks[6:], X[:6], torch.arange(6), 0), [Setting()])).values
     return dict(of_classes) | dict(of_queries)
+
+
+def measured_spectrum(X: torch.Tensor) -> dict[str, float]:
+    spectrum, exponent = eigenvalues(X, centred=True), alpha_req(torch.arange(40, 0, -1).double(), 300)
+    dimension = two_nn(X).dimension
+    assert dimension is not None
+    assert exponent is not None
+    return {
+        "rankme": rankme(eigenvalues(X, centred=False)),
+        "alpha-req": exponent.value,
+        "participation-ratio": participation_ratio(spectrum),
+        "two-nn-dimension": dimension,
+    }
 
 
 def measured_boxes(quality: float) -> dict[str, float]:
@@ -117,17 +133,26 @@ def measured_images(quality: float) -> dict[str, float]:
     }  # fmt: skip
 
 
-def test_every_metric_improves_in_its_direction_and_within_its_bounds() -> None:
+def test_every_metric_improves_in_its_direction_if_it_has_one_and_within_its_bounds() -> None:
     poor, good = measured(0.1), measured(0.9)
     assert set(poor) == set(METRICS)
     for name, metric in METRICS.items():
         assert metric.name == name
-        assert (good[name] > poor[name]) == metric.higher_is_better, name
+        better = metric.higher_is_better
+        assert better is None or (good[name] > poor[name]) == better, name
         assert all(metric.allows(each[name]) for each in (poor, good)), name
+
+
+def test_no_direction_is_better_of_what_describes_features() -> None:
+    assert {name for name, metric in METRICS.items() if metric.higher_is_better is None} == {
+        "alignment", "uniformity", "rankme", "alpha-req", "participation-ratio", "two-nn-dimension",
+    }  # fmt: skip
+    assert METRICS["rankme"].range_and_direction == "0 to ∞, neither direction is better"
 
 
 def test_only_metrics_with_two_bounds_go_on_a_logit_scale() -> None:
     assert {name for name, metric in METRICS.items() if not metric.bounded} == {
+        "alpha-req",
         "ami",
         "angle-mean",
         "angle-median",
@@ -139,6 +164,9 @@ def test_only_metrics_with_two_bounds_go_on_a_logit_scale() -> None:
         "lpips-alexnet",
         "lpips-squeezenet",
         "lpips-vgg",
+        "participation-ratio",
+        "rankme",
+        "two-nn-dimension",
     }
     assert METRICS["top1"].bounded
 

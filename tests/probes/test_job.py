@@ -79,6 +79,7 @@ def key(probe: str, revision: int, settings: dict[str, Any], **fields: Any) -> s
         ),
         ("kmeans", [key("kmeans", 1, {"starts": 3, "clusters": None, "half": False}, seed=7)]),
         ("geometry", [key("geometry", 1, {"alpha": 2.0, "t": 2.0}, seed=7)]),
+        ("spectrum", [key("spectrum", 1, {"features": "train", "images": 5000}, seed=7)]),
         ("knn", [key("knn", 1, {"k": 20, "weights": "exponential", "temperature": 0.07}, seed=7)]),
         ("linear", [key("linear", 6, {"metric": "top1", "protocol": ERICSSON}, seed=7)]),
     ],

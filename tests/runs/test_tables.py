@@ -87,12 +87,18 @@ def test_wide_is_of_one_probe() -> None:
     assert wide(summarise(score_table(others))).iloc[0].tolist()[2:] == ["99.0 ± 0.0", "99.0 ± 0.0"]
 
 
-@pytest.mark.parametrize(("metric", "best"), [("top1", "b"), ("ece", "a"), ("alignment", "a"), ("unheard-of", "b")])
+@pytest.mark.parametrize(("metric", "best"), [("top1", "b"), ("ece", "a"), ("colour-red", "a"), ("unheard-of", "b")])
 def test_ranks_follow_the_metric(metric: str, best: str) -> None:
     scores = [replace(score(name, "l1", 0, value), metric=metric) for name, value in (("a", 0.1), ("b", 0.3))]
     table = with_comparisons(summarise(score_table(scores)), seen=None)
     assert row(table, best, "l1")["rank"] == 1
     assert sorted(table["rank"]) == [1, 2]
+
+
+@pytest.mark.parametrize("metric", ["alignment", "rankme"])
+def test_metrics_without_a_better_direction_have_no_ranks(metric: str) -> None:
+    scores = [replace(score(name, "l1", 0, value), metric=metric) for name, value in (("a", 0.1), ("b", 0.3))]
+    assert with_comparisons(summarise(score_table(scores)), seen=None)["rank"].isna().all()
 
 
 def test_ranks_follow_a_metric_of_ones_own() -> None:

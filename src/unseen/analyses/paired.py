@@ -279,7 +279,7 @@ def _pair(every: Sequence[Comparable], first: str, second: str) -> PairCompariso
 def _comparison(each: Comparable, estimate: Crossed, p_holm: float, first: str, second: str) -> Comparison:
     seeds = each.seeds_of(first, second)
     of_units = (each.rows(first, seeds) - each.rows(second, seeds)).mean(axis=0)
-    sign = 1 if each.metric.higher_is_better else -1
+    sign = 1 if each.metric.ranks_high else -1
     return Comparison(
         each.place, each.metric.name, each.unit, estimate, p_holm, each.of_images(first, second),
         standardised_mean(of_units), float((1 + np.sign(sign * of_units).mean()) / 2),

@@ -114,6 +114,19 @@ class Run:
             images=images, concepts=concepts, seeds=seeds,
         )  # fmt: skip
 
+    def feature_similarity(self) -> "pd.DataFrame":
+        """Compare how the backbones represent the same test images: linear CKA and mutual nearest neighbours.
+
+        The features are read from the folder of the run, and the values kept there.
+
+        Returns:
+            One row per data set and pair of backbones: domain, first, second, images, and for `cka` and `mutual_knn`
+            the value, its level under random orders of the images (95% quantile), and the share above that level.
+        """
+        from unseen.analyses.feature_similarity import feature_similarity, similarity_table
+
+        return similarity_table(feature_similarity(self.data))
+
     @property
     def study(self) -> "Study":
         """The study of the run with every setting; of a run of several calls, that of the first."""

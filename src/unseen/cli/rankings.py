@@ -54,7 +54,7 @@ def _record(ranking: "Ranking") -> dict[str, Any]:
     return {
         "axis": ranking.axis, "probe": ranking.probe, "shots": ranking.shots, "protocol": ranking.protocol,
         "metrics": {name: metric.name for name, metric in ranking.metrics.items()},
-        "higher_is_better": ranking.metric.higher_is_better, "by": ranking.by, "rank_basis": ranking.basis,
+        "higher_is_better": ranking.metric.ranks_high, "by": ranking.by, "rank_basis": ranking.basis,
         "units": ranking.units, "fewest_seeds": ranking.fewest_seeds,
         "backbones": [asdict(each) for each in ranking.entries], "notes": ranking.notes,
     }  # fmt: skip

@@ -10,12 +10,13 @@ class Metric:
     """Metadata of a metric.
 
     Attributes:
+        higher_is_better: None if neither direction is better; backbones are then neither ranked nor compared by it.
         lower, upper: bounds of its values; None if there is no bound, or none is known.
         unit: `share` of a whole (printed as percent), `degrees`, `metres`, or `score` for a number without a unit.
     """
 
     name: str
-    higher_is_better: bool
+    higher_is_better: bool | None
     lower: float | None
     upper: float | None
     unit: str
@@ -34,7 +35,16 @@ class Metric:
     @property
     def range_and_direction(self) -> str:
         """Its bounds and direction, for a reader."""
+        if self.higher_is_better is None:
+            return f"{self.range}, neither direction is better"
         return f"{self.range}, {'higher' if self.higher_is_better else 'lower'} is better"
+
+    @property
+    def ranks_high(self) -> bool:
+        """Whether higher is better, of a metric by which backbones may be ranked at all."""
+        if self.higher_is_better is None:
+            raise ValueError(f"neither direction of {self.name} is better")
+        return self.higher_is_better
 
     @property
     def facts(self) -> "Metric":
@@ -77,11 +87,17 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("nmi", higher_is_better=True, lower=0, upper=1, unit="score"),
             # Chance is 0; −½ is attained by two halves crossed with two halves.
             Metric("ari", higher_is_better=True, lower=-0.5, upper=1, unit="score"),
-            # Squared distances of unit vectors.
-            Metric("alignment", higher_is_better=False, lower=0, upper=4, unit="score"),
+            # Squared distances of unit vectors. It is 0 if all images have the same features, so less is not better.
+            Metric("alignment", higher_is_better=None, lower=0, upper=4, unit="score"),
             # With its sign flipped. The mean squared distance of n unit vectors is at most 2n/(n − 1), which bounds
             # uniformity (t = 2) by 4n/(n − 1): 8 for two opposite points, 4 for many.
-            Metric("uniformity", higher_is_better=True, lower=0, upper=8, unit="score"),
+            Metric("uniformity", higher_is_better=None, lower=0, upper=8, unit="score"),
+            # Spectra of features: all depend on the numbers of images and dimensions, and none is a quality.
+            # RankMe adds ε to every share, so it can exceed the number of dimensions by a little.
+            Metric("rankme", higher_is_better=None, lower=0, upper=None, unit="score"),
+            Metric("alpha-req", higher_is_better=None, lower=0, upper=None, unit="score"),
+            Metric("participation-ratio", higher_is_better=None, lower=1, upper=None, unit="score"),
+            Metric("two-nn-dimension", higher_is_better=None, lower=0, upper=None, unit="score"),
             Metric("ece", higher_is_better=False, lower=0, upper=1, unit="share"),
             # Detection: PASCAL VOC's as Ericsson et al. 2021 average it, and COCO's.
             Metric("ap", higher_is_better=True, lower=0, upper=1, unit="share"),

@@ -26,7 +26,7 @@ def alignment(X: Tensor, y: Tensor, alpha: float = 2.0) -> float:
         X: (n, d) features of any real dtype; not modified.
         y: (n,) class indices, or any integers.
     """
-    _check_features(X)
+    check_features(X)
     if y.ndim != 1 or len(y) != len(X) or y.is_floating_point() or y.is_complex():
         raise UserError(f"{len(X)} rows of features need as many integer labels, not shape {tuple(y.shape)}")
     if alpha <= 0:
@@ -51,7 +51,7 @@ def uniformity(X: Tensor, t: float = 2.0, *, block: int = 4096) -> float:
         X: (n, d) features of any real dtype; not modified.
         block: rows per block; affects the memory and, beyond rounding, nothing else.
     """
-    _check_features(X)
+    check_features(X)
     if t <= 0:
         raise UserError(f"the temperature of uniformity must be positive, not {t}")
     n = len(X)
@@ -128,7 +128,8 @@ def _powers(X: Tensor, labels: Tensor, counts: Tensor, alpha: float) -> float:
     return float(total)
 
 
-def _check_features(X: Tensor) -> None:
+def check_features(X: Tensor) -> None:
+    """Refuse anything but an (n, d) matrix of finite real numbers with n, d ≥ 1."""
     if X.ndim != 2 or X.numel() == 0:
         raise UserError(f"features must be samples × dimensions, not of shape {tuple(X.shape)}")
     if X.is_complex():

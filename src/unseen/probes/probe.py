@@ -156,6 +156,7 @@ class Probe:
     Attributes:
         name: as in `unseen.probe(…, probe="knn")` and `unseen probe --probe knn`; also in scores.
         title: what it is, in a few words.
+        purpose: what to take it for, in at most 50 letters.
         input: what it is fitted to.
         random: whether seeds change its numbers when it is fitted to all samples. If not, it is fitted once.
         targets: the labels it takes: one class per image, several, or rankings.
@@ -175,6 +176,7 @@ class Probe:
 
     name: ClassVar[str]
     title: ClassVar[str]
+    purpose: ClassVar[str] = ""
     input: ClassVar[Input] = "vectors"
     targets: ClassVar[tuple[Target, ...]] = ("class",)
     validation: ClassVar[Literal["chooses", "joins"]] = "joins"
@@ -301,11 +303,11 @@ class Probe:
         """What a reader must know of its protocol: codes of notices (`unseen.runs.notices`) with their arguments."""
         yield from ()
 
-    def remarks_on(self, parts: Sequence[VectorPart], of: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """What a reader must know of its fits to feature vectors with these parts, as `remarks`.
+    def data_notices(self, vectors: "Vectors", named: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What a reader must know of its values on some features, as `remarks`.
 
         Args:
-            of: the backbone; empty if there is none.
+            named: the data set as notices name it; empty if it has no name.
         """
         yield from ()
 

@@ -155,7 +155,8 @@ def with_resolution(
     from unseen.runs.data import RunData
 
     data = found.source if isinstance(found.source, RunData) else _merged(folders, kind)
-    return _compared(found, data, comparables(data) if found.every is None else found.every, pair)
+    found = _compared(found, data, comparables(data) if found.every is None else found.every, pair)
+    return _with_features(found, data)
 
 
 def _with_all_comparisons(found: Reported, folders: Sequence[Path]) -> Reported:
@@ -168,8 +169,25 @@ def _with_all_comparisons(found: Reported, folders: Sequence[Path]) -> Reported:
         return found
     backbones = {backbone.name: backbone for run in reversed(runs) for backbone in run.backbones}
     domains = {domain.name: domain for run in reversed(runs) for domain in run.domains}
-    data = replace(runs[0], backbones=[*backbones.values()], domains=[*domains.values()])
-    return _compared(found, data, joined([comparables(run) for run in runs]))
+    data = replace(
+        runs[0], backbones=[*backbones.values()], domains=[*domains.values()],
+        scores=[score for run in runs for score in run.scores],
+        features=[each for run in runs for each in run.features],
+        folders=[folder for run in runs for folder in run.folders],
+    )  # fmt: skip
+    return _with_features(_compared(found, data, joined([comparables(run) for run in runs])), data)
+
+
+def _with_features(found: Reported, data: "RunData") -> Reported:
+    """A page with the sections about the features of its backbones, before the last section."""
+    from unseen.analyses.feature_similarity import feature_similarity
+    from unseen.report.core.similarity import similarity_section
+    from unseen.report.core.spectrum import spectrum_section
+
+    titles = {domain.name: domain.title for domain in data.domains}
+    sections = [*filter(None, [spectrum_section(data), similarity_section(feature_similarity(data), titles)])]
+    *first, last = found.page.sections
+    return replace(found, page=replace(found.page, sections=[*first, *sections, last]))
 
 
 def _compared(found: Reported, data: "RunData", every: "Comparables", pair: "PairComparison | None" = None) -> Reported:

@@ -89,6 +89,15 @@ SENTENCES = {
     "queries-skipped": (
         "Retrieval{on} leaves out {skipped} of {queries} queries: they are the only test images of their classes."
     ),
+    "label-free": (
+        "RankMe, α-ReQ, the participation ratio and the TwoNN dimension are no measures of quality, and no backbone is "
+        "better by them: they depend on the number of images and on the number of dimensions. The authors of RankMe "
+        "compare runs of one method with it, not different methods."
+    ),
+    "few-for-spectrum": (
+        "There are fewer images than dimensions{on}: RankMe and the participation ratio are at most {images}, the "
+        "number of images."
+    ),
     "drawings": "The scores are about drawings: do not compare them with those of ImageNet-CoG.",
     "drawn-imagenet": (
         "The seen concepts are in ImageNet-1K, and a backbone trained on it knows them from photographs. For other "

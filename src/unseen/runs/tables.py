@@ -19,6 +19,7 @@ SAMPLES = ["fewest_samples", "median_samples", "most_samples"]
 GROUP = ["study", "protocol", "backbone", "domain", "probe", "shots", "metric"]
 RESAMPLES = 2000
 LOGISTIC = "logistic"
+_SIGNS = {True: 1.0, False: -1.0, None: np.nan}
 
 
 def score_table(scores: Iterable[Score]) -> pd.DataFrame:
@@ -87,7 +88,7 @@ def with_comparisons(
     """The summary with `gap` to the seen domain, difference from the baseline backbone (`relative`), and `rank`.
 
     Rank 1 is the best backbone on a domain with the same shots and metric; equal means share the better rank. Cells
-    without anything to compare with are empty.
+    without anything to compare with are empty, and ranks by a metric without a better direction.
     """
     keys = ["study", "protocol", "backbone", "probe", "shots", "metric"]
     on_seen = summary[summary["domain"] == seen][[*keys, "mean"]].rename(columns={"mean": "_seen"})
@@ -100,10 +101,10 @@ def with_comparisons(
         base = summary[summary["backbone"] == baseline][[*keys, "mean"]].rename(columns={"mean": "_base"})
         result = result.merge(base, on=keys, how="left")
         result["relative"] = result["mean"] - result.pop("_base")
-    sign = result["metric"].map(lambda name: -1 if name in metrics and not metrics[name].higher_is_better else 1)
+    sign = result["metric"].map(lambda name: _SIGNS[metrics[name].higher_is_better] if name in metrics else 1.0)
     result["rank"] = (
-        (sign * result["mean"]).groupby([result[key] for key in keys]).rank(ascending=False, method="min").astype(int)
-    )
+        (sign * result["mean"]).groupby([result[key] for key in keys]).rank(ascending=False, method="min")
+    ).astype("Int64")
     return result
 
 

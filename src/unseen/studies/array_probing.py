@@ -18,6 +18,7 @@ from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData
 from unseen.probes.protocol import LogisticProtocol, Setting
 from unseen.probes.samples import ClassCounts, score_fields
+from unseen.probes.vectors import Vectors
 from unseen.runs.notices import Notice, notice
 from unseen.runs.own_metric import measured
 from unseen.runs.score import Score
@@ -105,7 +106,9 @@ def probe_arrays(
     lacking, short = partial(chosen.total_shortage, counts), partial(chosen.partial_shortage, counts)
     usable = usable_shots(asked, lacking)
     settings, told = chosen.settings(usable, repeats), [*shot_notices(asked, lacking), *shot_notices(usable, short)]
-    told += [notice(code, **about) for code, about in chosen.remarks_on(data.parts, "")]
+    rows = {"train": len(data.y_train), "test": len(data.y_test)}
+    vectors = Vectors("", "", rows, data.classes, data.X_train.shape[1], parts=data.parts)
+    told += [notice(code, **about) for code, about in chosen.data_notices(vectors, "")]
     place = {setting: number for number, setting in enumerate(settings)}
     total = len(settings) * chosen.variants(data)
     for remark in told:

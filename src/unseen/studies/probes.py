@@ -56,7 +56,7 @@ class StudyProbe:
         """Notices about the features, and about shots for which a data set has too few samples or classes."""
         if not vectors.takes(self.probe):
             return
-        yield from (notice(code, **about) for code, about in self.probe.remarks_on(vectors.parts, vectors.backbone))
+        yield from (notice(code, **about) for code, about in self.probe.data_notices(vectors, named))
         if vectors.counts is None:
             if vectors.samples is not None:
                 yield from shot_notices(self.numbers, vectors.samples.total_shortage, named)

@@ -176,7 +176,7 @@ def _task_measure(
         if error is not None:
             draws[backbone] = _normal(values[backbone], error, number)
     return Measure(
-        TASKS, name, TITLES[name], f"{_about(name, shared)}.", values, higher_is_better=metric.higher_is_better,
+        TASKS, name, TITLES[name], f"{_about(name, shared)}.", values, higher_is_better=metric.ranks_high,
         draws=draws, shares=_same(plain, values), over_episodes=name.startswith(FEW_SHOT),
         compared=compared_logits(cells, shared, compared),
     )  # fmt: skip

@@ -164,7 +164,7 @@ class Comparable:
     def standings(self) -> Standings:
         """The backbones ranked, with what the comparisons of pairs resolve."""
         scores = np.array([self.score[name] for name in self.backbones])
-        return standings(self.backbones, scores, *self.matrices, higher_is_better=self.metric.higher_is_better)
+        return standings(self.backbones, scores, *self.matrices, higher_is_better=self.metric.ranks_high)
 
     def detectable(self, name: str) -> float | None:
         """The smallest difference between a backbone and the best one that is resolved with 80% power.

@@ -77,10 +77,13 @@ def comparables(
         backbones: only these; by default all.
     """
     wanted = most_shots(data) if shots is None else shots
+    # A difference in a metric without a better direction does not say which backbone is better.
+    aside = {name for name, metric in data.metrics.items() if metric.higher_is_better is None}
     scores = [
         score
         for score in measured(data)
-        if score.probe in wanted
+        if score.metric not in aside
+        and score.probe in wanted
         and score.shots == wanted[score.probe]
         and (backbones is None or score.backbone in backbones)
     ]

@@ -174,7 +174,10 @@ def _with_shots(data: RunData, shots: int | None) -> dict[str, int | None]:
 
 
 def _by_probe(data: RunData, numbers: Mapping[str, int | None], compared: Comparables) -> list[_Scores]:
-    """The main scores of every probe: those that comparisons are of, or the first that a probe gives."""
+    """The main scores of every probe: those that comparisons are of, or the first that a probe gives.
+
+    Those without a better direction are left out.
+    """
     axes: dict[str, Axis] = {domain.name: domain.axis for domain in data.domains}
     metrics = {(each.place.dataset, each.place.probe): each.metric for each in compared.every}
     found = dict[_Kind, _Scores]()
@@ -182,10 +185,8 @@ def _by_probe(data: RunData, numbers: Mapping[str, int | None], compared: Compar
         if score.probe not in numbers or score.shots != numbers[score.probe]:
             continue
         metric = metrics.setdefault((score.domain, score.probe), data.metrics[score.metric])
-        if metric.name == score.metric:
-            kind = _Kind(
-                axes[score.domain], score.probe, score.shots, score.protocol, metric.unit, metric.higher_is_better
-            )
+        if metric.name == score.metric and metric.higher_is_better is not None:
+            kind = _Kind(axes[score.domain], score.probe, score.shots, score.protocol, metric.unit, metric.ranks_high)
             scores = found.setdefault(kind, _Scores(kind))
             scores.metrics[score.domain] = metric
             of = scores.by_seed.setdefault(score.backbone, {}).setdefault(score.domain, {})
@@ -250,7 +251,7 @@ def _why_left_out(backbone: str, places: Sequence[Comparable], compared: Compara
 
 
 def _by_scores(ranking: Ranking, names: Sequence[str]) -> Ranking:
-    sign = 1 if ranking.metric.higher_is_better else -1
+    sign = 1 if ranking.metric.ranks_high else -1
     entries = {each.backbone: each for each in ranking.entries}
     places = rank(sign * _values(entries, names))
     entries |= {name: replace(entries[name], rank=int(place)) for name, place in zip(names, places, strict=True)}
@@ -263,7 +264,7 @@ def _by_pairs(ranking: Ranking, names: Sequence[str], places: Sequence[Comparabl
     each = [place.pairs_among(names) for place in places]
     # Test sets of shifts share the training images and may show the same images, so their errors are not independent.
     groups = ["all"] * len(each) if ranking.axis == "shifts" else None
-    better = ranking.metric.higher_is_better
+    better = ranking.metric.ranks_high
     found = standings_of(names, values, mean_of_pairs(each, groups), higher_is_better=better)
     random = mean_over_others(each) if ranking.axis in SEVERAL_SETS else None
     others = standings_of(names, values, random, higher_is_better=better) if random else None

@@ -97,7 +97,10 @@ def leaderboard_of(
 
     ranked = rankings(data, shots="most" if shots is None else one_number_of_shots(shots), by=by)
     if not ranked:
-        raise UserError(f"{joined([str(folder) for folder in folders])}: no scores to rank; finish the run")
+        raise UserError(
+            f"{joined([str(folder) for folder in folders])}: no scores to rank; finish the run, or add "
+            "a probe of which more is better"
+        )
     return StudyLeaderboard(
         by=by or "",
         rankings=tuple(ranked),

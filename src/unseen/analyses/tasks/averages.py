@@ -129,7 +129,7 @@ def averages(scores: Iterable[Score]) -> list[Average]:
             }
             metric = METRICS[next(iter(by_backbone.values()))[shared[0]].metric]
             datasets = [name for name in shared if is_dataset(name)]
-            found.append(Average(setting, setting_title(setting), datasets, values, means, metric.higher_is_better))
+            found.append(Average(setting, setting_title(setting), datasets, values, means, metric.ranks_high))
     return found
 
 

@@ -29,6 +29,10 @@ PROTOCOLS = (
 )
 
 
+LINE = 4
+"""Columns of the table of probes that fit into one line each."""
+
+
 def studies(asked: "Asked") -> None:
     """The studies that come with the package."""
     from unseen.studies.toml import shipped_studies, shipped_study
@@ -146,12 +150,15 @@ def probes(asked: "Asked") -> None:
     known = all_probes()
     if asked.name is not None and asked.name not in known:
         return _facts(own_probe_facts(asked.name, note), as_json=asked.as_json)
-    rows = [
-        (name, probe.title, probe.input, ", ".join(probe.targets), ", ".join(probe.metrics))
+    columns: tuple[str, ...] = ("probe", "purpose", "input", "labels", "description", "metrics")
+    rows: list[tuple[str, ...]] = [
+        (name, probe.purpose, probe.input, ", ".join(probe.targets), probe.title, ", ".join(probe.metrics))
         for name, probe in known.items()
         if asked.name in {None, name}
     ]
-    return print_rows(("probe", "description", "input", "labels", "metrics"), rows, as_json=asked.as_json)
+    if asked.name is None and not asked.as_json:  # one line each
+        columns, rows = columns[:LINE], [row[:LINE] for row in rows]
+    return print_rows(columns, rows, as_json=asked.as_json)
 
 
 def metrics(asked: "Asked") -> None:

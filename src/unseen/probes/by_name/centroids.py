@@ -37,6 +37,7 @@ class Centroids(Probe):
 
     name: ClassVar[str] = "centroids"
     title: ClassVar[str] = "few-shot episodes with the nearest centroid (Ericsson et al.)"
+    purpose: ClassVar[str] = "few images per class: episodes of a few classes"
     split: ClassVar[bool] = False
     random: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True

@@ -38,6 +38,7 @@ class Classifier(Probe):
 
     name: ClassVar[str] = "classifier"
     title: ClassVar[str] = "the classifier that a network came with or was given, on other test sets"
+    purpose: ClassVar[str] = "a network's own classifier on shifted test sets"
     input: ClassVar[Input] = "outputs"
     keeps_units: ClassVar[bool] = True
 

@@ -15,6 +15,7 @@ class DetectorFinetuned(TrainedHead):
 
     name: ClassVar[str] = "detector-finetuned"
     title: ClassVar[str] = "Faster R-CNN, trained with the whole backbone (Ericsson et al.)"
+    purpose: ClassVar[str] = "object detection with everything trained"
     targets: ClassVar[tuple[Target, ...]] = ("boxes",)
     metrics: ClassVar[tuple[str, ...]] = METRICS["boxes"]
     paper: ClassVar[DenseProtocol] = DETECTION_FINETUNED

@@ -15,6 +15,7 @@ class DetectorFrozen(TrainedHead):
 
     name: ClassVar[str] = "detector-frozen"
     title: ClassVar[str] = "Faster R-CNN on a backbone of which the last stage is trained (Ericsson et al.)"
+    purpose: ClassVar[str] = "object detection on a mostly frozen backbone"
     targets: ClassVar[tuple[Target, ...]] = ("boxes",)
     metrics: ClassVar[tuple[str, ...]] = METRICS["boxes"]
     paper: ClassVar[DenseProtocol] = DETECTION_FROZEN

@@ -40,6 +40,7 @@ class DINOv2Linear(Probe):
 
     name: ClassVar[str] = "dinov2-linear"
     title: ClassVar[str] = "linear classifiers on 4 inputs with 13 learning rates, chosen on validation data (DINOv2)"
+    purpose: ClassVar[str] = "the numbers of DINOv2's linear evaluation"
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
     random: ClassVar[bool] = True
     trains_at_random: ClassVar[bool] = True
@@ -90,11 +91,14 @@ class DINOv2Linear(Probe):
         if self.grid.name.endswith("-short"):
             yield "short-training", {"protocol": self.grid.name, "steps": self.grid.steps}
 
-    def remarks_on(self, parts: Sequence[VectorPart], of: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def data_notices(self, vectors: "Vectors", named: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """That features do not have the four inputs of DINOv2."""
-        if self.inputs is None and len(found := ranges_of(parts)) < 4:
+        if self.inputs is None and len(found := ranges_of(vectors.parts)) < 4:
             names = " and ".join(each.name for each in found) or "the whole vector"
-            yield "fewer-inputs", {"probe": self.name, "of": of and f" of {of}", "names": names}
+            yield (
+                "fewer-inputs",
+                {"probe": self.name, "of": vectors.backbone and f" of {vectors.backbone}", "names": names},
+            )
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:

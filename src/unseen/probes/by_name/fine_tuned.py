@@ -36,6 +36,7 @@ class FineTuned(Probe):
 
     name: ClassVar[str] = "fine-tuned"
     title: ClassVar[str] = "the whole backbone trained"
+    purpose: ClassVar[str] = "what a backbone reaches once it is trained too"
     input: ClassVar[Input] = "images"
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"

@@ -25,6 +25,7 @@ class Inversion(SingleImageProbe):
 
     name: ClassVar[str] = "inversion"
     title: ClassVar[str] = "images reconstructed from features, and how near they come (Ericsson et al.)"
+    purpose: ClassVar[str] = "what features keep of the image itself"
     random: ClassVar[bool] = True
     patches: ClassVar[bool] = True
     half: ClassVar[bool] = False

@@ -21,6 +21,7 @@ class KNN(DrawnProbe):
 
     name: ClassVar[str] = "knn"
     title: ClassVar[str] = "k nearest neighbours by cosine similarity"
+    purpose: ClassVar[str] = "a quick look: nothing is trained"
     scored: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")

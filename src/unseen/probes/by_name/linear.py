@@ -50,6 +50,7 @@ class Linear(Probe):
 
     name: ClassVar[str] = "linear"
     title: ClassVar[str] = "logistic regression to its optimum, its penalty chosen on validation data (Ericsson et al.)"
+    purpose: ClassVar[str] = "a product or a task: the best linear classifier"
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
     random: ClassVar[bool] = True

@@ -36,6 +36,7 @@ class Logistic(Probe):
 
     name: ClassVar[str] = "logistic"
     title: ClassVar[str] = "logistic regression by SGD with searched hyper-parameters (ImageNet-CoG)"
+    purpose: ClassVar[str] = "papers on concepts: ImageNet-CoG, few shots to all"
     random: ClassVar[bool] = True
     scored: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True

@@ -40,6 +40,7 @@ class MLP(DrawnProbe):
 
     name: ClassVar[str] = "mlp"
     title: ClassVar[str] = "an MLP with two hidden layers (ImageNet-CoG, first version)"
+    purpose: ClassVar[str] = "what a linear classifier misses"
     random: ClassVar[bool] = True
     extended: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True

@@ -27,6 +27,7 @@ class PatchContext(PatchProbe):
 
     name: ClassVar[str] = "patch-context"
     title: ClassVar[str] = "in-context prediction: labels of the nearest training patches (Hummingbird)"
+    purpose: ClassVar[str] = "dense tasks in little time: nothing is trained"
     label: ClassVar[str] = "In-context on patches"
     revision: ClassVar[int] = 2
     protocol: ContextProtocol = PATCH_CONTEXT

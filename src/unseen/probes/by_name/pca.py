@@ -33,6 +33,7 @@ class PCA(Probe):
 
     name: ClassVar[str] = "pca"
     title: ClassVar[str] = "logistic regression on the first principal components (ImageNet-CoG, first version)"
+    purpose: ClassVar[str] = "how many dimensions the classes need"
     random: ClassVar[bool] = True
     extended: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True

@@ -23,6 +23,7 @@ class Ridge(DrawnProbe):
 
     name: ClassVar[str] = "ridge"
     title: ClassVar[str] = "ridge regression on classes, its penalty chosen by leave-one-out accuracy"
+    purpose: ClassVar[str] = "a quick linear classifier, its penalty for free"
     scored: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
     penalties: tuple[float, ...] = key(

@@ -23,6 +23,7 @@ class Saliency(SingleImageProbe):
 
     name: ClassVar[str] = "saliency"
     title: ClassVar[str] = "attention maps by occlusion, and how diffuse they are (Ericsson et al.)"
+    purpose: ClassVar[str] = "which parts of an image features depend on"
     metrics: ClassVar[tuple[str, ...]] = ("diffusion",)
     grid: str = key("10/2", "mask size/stride in pixels; 10/1 as in the paper, slower", identity=False)
     batch: int | None = key(None, "masked images per batch; unset: what is fast here", least=1, identity=False)

@@ -36,7 +36,7 @@ class Row:
     concept_low: float | None
     concept_high: float | None
     gap: float | None
-    rank: int
+    rank: int | None
     seeds: int
     values: Mapping[int, float]
     facts: Metric | None = None
@@ -94,7 +94,7 @@ def make_rows(data: RunData, table: pd.DataFrame, summary: pd.DataFrame) -> list
                 shots=r["shots"], metric=r["metric"], mean=r["mean"], deviation=_known(r["deviation"]),
                 low=_known(r["low"]), high=_known(r["high"]),
                 concept_low=_known(r.get("concept_low")), concept_high=_known(r.get("concept_high")),
-                gap=_known(r["gap"]), rank=int(r["rank"]), seeds=int(r["seeds"]),
+                gap=_known(r["gap"]), rank=None if pd.isna(r["rank"]) else int(r["rank"]), seeds=int(r["seeds"]),
                 values=dict(sorted(values[tuple(r[name] for name in GROUP)].items())),
                 facts=known.get(r["metric"]), samples=_samples(r), probe=r["probe"],
             )

@@ -77,7 +77,7 @@ def _figures(section: Section) -> Iterator[tuple[str, Figure]]:
     """The figures with unique file names."""
     used = set[str]()
     for figure in (*section.figures, *section.exported):
-        if not figure.series:
+        if not figure.series and not figure.cells:
             continue
         first = file_name(section, figure.title)[:80]
         name = next(name for number in range(1, 999) if (name := first + f"-{number}" * (number > 1)) not in used)

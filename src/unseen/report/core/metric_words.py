@@ -23,6 +23,10 @@ METRICS: Mapping[str, str] = {
     "map": "mean average precision",
     **{f"map-{level}": f"mean average precision, {level}" for level in DIFFICULTIES},
     **{f"precision-at-{k}-{level}": f"precision@{k}, {level}" for k in FIRST_RANKS for level in DIFFICULTIES},
+    "rankme": "RankMe",
+    "alpha-req": "α-ReQ exponent",
+    "participation-ratio": "participation ratio",
+    "two-nn-dimension": "TwoNN dimension",
     **METRIC_TITLES,
     **{name: title[:1].lower() + title[1:] for name, title in TITLES.items()},
 }
@@ -36,6 +40,7 @@ PROBES: Mapping[str, str] = {
     "ridge": "ridge regression",
     "kmeans": "k-means clusters",
     "geometry": "alignment and uniformity",
+    "spectrum": "spectrum without labels",
     "fine-tuned": "fine-tuning",
     "retrieval": "retrieval by cosine similarity",
     **PROBE_TITLES,

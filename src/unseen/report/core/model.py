@@ -75,6 +75,7 @@ class Figure:
         drawing: name of the script function that draws it, for figures that depend on choices of the reader; `series`
             then is the first view, for files and for readers without scripts.
         data: arguments of that function.
+        cells: rows of values from 0 to 1, which files show as a picture; the ticks of both axes name them.
     """
 
     title: str
@@ -94,6 +95,7 @@ class Figure:
     z_label: str = ""
     drawing: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
+    cells: Sequence[Sequence[float]] = ()
 
     @property
     def is_single_points(self) -> bool:

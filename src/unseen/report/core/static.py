@@ -37,6 +37,8 @@ DASHES: Mapping[str, Any] = {
     "longdashdot": (0, (10, 2, 2, 2)),
 }  # fmt: skip
 DATES = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+CELL, NUMBERED = 0.26, 16
+"""Inches of a cell of a matrix, and rows with which its cells have room for their values."""
 BARS = 0.8
 """Total width of all bars at one x."""
 MOST_NAMED = 12
@@ -63,6 +65,8 @@ def static_bytes(figure: Figure, kind: str) -> bytes:
             )  # fmt: skip
         for series in sorted(figure.series, key=lambda series: series.strong):
             _draw(axes, series, figure, deep)
+        if figure.cells:
+            _draw_cells(axes, figure)
         _shape(axes, figure, deep)
         _name(axes, figure)
         content = BytesIO()
@@ -73,6 +77,9 @@ def static_bytes(figure: Figure, kind: str) -> bytes:
 def _size(figure: Figure) -> tuple[float, float]:
     """Width and height in inches, with room for long names below and beside the axes, which would shrink to nothing."""
     below = max(len(text) for _, text in figure.x_ticks) if _is_crowded(figure) else 0
+    if figure.cells:
+        side, room = CELL * len(figure.cells), LETTER * max(len(text) for _, text in figure.y_ticks)
+        return max(WIDTH, side) + room, max(HEIGHT, side) + room
     names = [series.name for series in figure.series if series.strong or not series.group]
     beside = max(map(len, names), default=0) if _has_legend_beside(figure, len(names)) else 0
     lines = LINE * len(figure.y_ticks) if figure.top_is_low else 0
@@ -141,6 +148,16 @@ def _draw(axes: Any, series: Series, figure: Figure, deep: bool) -> None:
         axes.annotate(text, (at, height), xytext=(6, 5), textcoords="offset points", fontsize=8.5)
 
 
+def _draw_cells(axes: Any, figure: Figure) -> None:
+    """A matrix as a picture, with its values if there is room."""
+    cells = np.array(figure.cells)
+    colours = mpl.colors.LinearSegmentedColormap.from_list("cells", ["#ffffff", COLOURS[0]])
+    axes.imshow(cells, cmap=colours, vmin=0, vmax=1, aspect="auto")
+    for (row, column), value in np.ndenumerate(cells) if len(cells) <= NUMBERED else ():
+        ink = "white" if value > 0.6 else INK
+        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=ink)
+
+
 def _shape(axes: Any, figure: Figure, deep: bool) -> None:
     if figure.log_x:
         axes.set_xscale("log")
@@ -149,7 +166,7 @@ def _shape(axes: Any, figure: Figure, deep: bool) -> None:
     for ticks, axis in ((figure.x_ticks, axes.xaxis), (figure.y_ticks, axes.yaxis)):
         if ticks:
             step = 2 * np.pi / len(ticks) if figure.polar and axis is axes.xaxis else 1
-            rotation = 90 if axis is axes.xaxis and _is_crowded(figure) else 0
+            rotation = 90 if axis is axes.xaxis and (_is_crowded(figure) or figure.cells) else 0
             axis.set_ticks([at * step for at, _ in ticks], [text for _, text in ticks], rotation=rotation)
     if figure.polar:
         axes.set_ylim(0, 1.02)
@@ -168,6 +185,8 @@ def _shape(axes: Any, figure: Figure, deep: bool) -> None:
     if deep:
         axes.set_zlabel(figure.z_label)
         return
+    if figure.cells:
+        return
     axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
 
 
@@ -176,7 +195,8 @@ def _name(axes: Any, figure: Figure) -> None:
     caption = wrap(figure.caption, CAPTION)
     axes.set_title(figure.title, loc="left", fontweight="bold", fontsize=11.5, pad=6 + 11 * len(caption))
     if caption:
-        axes.text(0, 1.025, "\n".join(caption), transform=axes.transAxes, fontsize=8.5, color=INK, alpha=0.75)
+        above = 0.025 if not figure.cells else 0.025 * HEIGHT / _size(figure)[1]
+        axes.text(0, 1 + above, "\n".join(caption), transform=axes.transAxes, fontsize=8.5, color=INK, alpha=0.75)
     groups = {series.group: _colour(series) for series in figure.series if series.group}
     handles, names = axes.get_legend_handles_labels()
     handles += [mpl.lines.Line2D([], [], color=colour, lw=1.1, marker="o", ms=4) for colour in groups.values()]

@@ -75,7 +75,7 @@ def notes(ranking: Ranking) -> list[str]:
 
 def how_ranked(ranking: Ranking, titles: Mapping[str, str]) -> str:
     """How ranks, intervals and groups are made."""
-    lower = "" if ranking.metric.higher_is_better else " Lower scores are better."
+    lower = "" if ranking.metric.ranks_high else " Lower scores are better."
     by = f"Backbones are ranked by {by_text(ranking, titles)}, {_plain(ranking)}{lower}"
     aside = [titles.get(name, name) for name in ranking.metrics if name not in ranking.by]
     if aside:

@@ -64,7 +64,7 @@ def image_findings(page: TaskPage) -> Iterator[str]:
         results = results_of(page, probe)
         metric = next(iter(results[0].values))
         means = {name: float(np.mean(of)) for name, of in over_images(results, metric).items()}
-        order = sorted(means, key=lambda name: means[name], reverse=METRICS[metric].higher_is_better)
+        order = sorted(means, key=lambda name: means[name], reverse=METRICS[metric].ranks_high)
         found = ", ".join(f"{name} {value_text(metric, means[name])}" for name in order)
         yield f"{TITLES[metric]}, mean over {images_text(results)}: {found}."
 

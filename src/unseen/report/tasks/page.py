@@ -162,7 +162,7 @@ def _dense_findings(task: DenseTask) -> Iterator[str]:
     """The main score of every backbone, the best first."""
     for probe in task.probes:
         first = [result.scores[0] for result in probe.results]
-        order = sorted(first, key=lambda s: s.value, reverse=METRICS[first[0].metric].higher_is_better)
+        order = sorted(first, key=lambda s: s.value, reverse=METRICS[first[0].metric].ranks_high)
         found = ", ".join(f"{text_with_unit(score.metric, score.value)} by {score.backbone}" for score in order)
         title = f"{task.title[:1].upper()}{task.title[1:]}"
         yield f"{title}. {probe.title}: {METRIC_TITLES[first[0].metric]} {found}."

@@ -75,7 +75,7 @@ def _row(row: Row, place: int, title: str) -> list[Cell]:
         Cell(row.backbone), Cell(title, (row.domain,), order=place),
         Cell(row.shots, order="Infinity" if row.shots == "all" else None), _samples(row), Cell(row.metric),
         Cell(number(row.mean), (row.mean,), style="main"), ends(row.concept_low, row.concept_high), gap,
-        Cell(str(row.rank)),
+        Cell() if row.rank is None else Cell(str(row.rank)),
         Cell() if row.deviation is None else Cell(number(row.deviation), (row.deviation,)), ends(row.low, row.high),
         Cell(str(row.seeds)), Cell(row.category), Cell(row.setting),
     ]  # fmt: skip

@@ -75,6 +75,11 @@ function ticks(places = [], most = 14) {
   return places.length ? { tickvals: places.map(([at]) => at), ticktext: texts } : {};
 }
 
+// Names of layers differ at their ends, so that what is too long is left out in the middle.
+function shortened(text, most) {
+  return text.length > most ? `${text.slice(0, most / 2 - 1)}…${text.slice(-most / 2)}` : text;
+}
+
 // A text in lines of at most some letters.
 function wrapped(text, letters) {
   return text.split(" ").reduce((lines, word) => {
@@ -136,6 +141,26 @@ function seriesPlot(figure, look, place) {
     layout: { ...made, showlegend: named, legend, shapes, annotations, margin: { ...made.margin, t: top } },
   };
 }
+
+// A matrix of values from 0 to 1 with the same names on both axes; a choice of the reader leads to each of several.
+drawings.matrix = ({ data: { choice, parts } }, look, place) => {
+  const { names, cells, hover } = parts[choices[choice] ?? 0];
+  const at = names.map((_, number) => number);
+  const texts = names.map((name) => plotText(shortened(name, 34)));
+  place.style.height = `${Math.max(300, 150 + (names.length > 16 ? 19 : 30) * names.length)}px`;
+  const named = { tickvals: at, ticktext: texts, showgrid: false };
+  const made = layout(
+    look, axis(look, "", { ...named, autotickangles: [0, 90] }),
+    axis(look, "", { ...named, autorange: "reversed" }),
+  );
+  const trace = {
+    type: "heatmap", z: cells, x: at, y: at, zmin: 0, zmax: 1, xgap: 1, ygap: 1, showscale: false,
+    colorscale: [[0, look.raised], [1, look.colours[0]]], text: hover.map((row) => row.map(plotText)),
+    hovertemplate: "%{text}<extra></extra>",
+  };
+  if (names.length <= 16) trace.texttemplate = "%{z:.2f}";
+  return { traces: [trace], layout: { ...made, margin: { ...made.margin, t: 12 } } };
+};
 
 // Spokes around a circle, with one word per line in their names, so that they fit beside a small circle.
 function polarPlot(figure, look) {

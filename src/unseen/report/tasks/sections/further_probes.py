@@ -1,5 +1,6 @@
 """Probes that are not in the paper, and probes and metrics of the user's own, by data set."""
 
+from unseen.probes.by_name.spectrum import Spectrum
 from unseen.probes.own import OWN
 from unseen.report.core.discover import PageSection
 from unseen.report.core.metric_words import metric_words, probe_words
@@ -7,7 +8,7 @@ from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.report.core.own_code import NOTE, code_table, own_metrics
 from unseen.report.tasks.page_data import TaskPage
 from unseen.runs.data import known_metrics
-from unseen.runs.score import shots_name
+from unseen.runs.score import Score, shots_name
 from unseen.runs.seed_means import deviation, each_seed, seeds_text
 from unseen.runs.tables import number_text, percent_text
 
@@ -29,7 +30,7 @@ FURTHER = "These probes are not in the paper, so that there are no published num
 
 def build(page: TaskPage) -> Section | None:
     """All their scores in one table, and a table of the user's own code if there is some."""
-    if not page.further_scores:
+    if not _shown(page):
         return None
     tables = [further_table(page), *([code_table(page.own_code)] if page.own_code else [])]
     note = NOTE if page.own_code else FURTHER
@@ -40,9 +41,9 @@ def further_table(page: TaskPage) -> Table:
     """One row per mean over seeds; if there is own code, it says whether the probe or the metric is the user's."""
     known, titles = known_metrics(page.own_code), {dataset.name: dataset.title for dataset in page.datasets}
     metrics = {each.probe for each in own_metrics(page.own_code)}
-    probes = {score.probe for score in page.further_scores if score.protocol == OWN}
-    rows, several = [], bool(seeds_text(page.further_scores))
-    for score in page.further_scores:
+    probes = {score.probe for score in _shown(page) if score.protocol == OWN}
+    rows, several = [], bool(seeds_text(_shown(page)))
+    for score in _shown(page):
         share = score.metric in known and known[score.metric].unit == "share"
         spread, seeds = deviation(score), len(each_seed(score))
         text = (percent_text if share else number_text)(score.value, spread)
@@ -63,6 +64,11 @@ def further_table(page: TaskPage) -> Table:
     caption = f"{CAPTION}, mean ± standard deviation over seeds" if several else CAPTION
     folded = f"All {len(rows)} scores of further probes" if len(rows) > FOLDED else ""
     return Table("further-scores", columns, rows, caption=caption, sortable=True, folded=folded)
+
+
+def _shown(page: TaskPage) -> list[Score]:
+    """The scores without those of spectra, whose section says how many images they are of."""
+    return [score for score in page.further_scores if score.probe != Spectrum.name]
 
 
 SECTION = PageSection("tasks", 90, build)
