@@ -173,8 +173,8 @@ def test_every_probe_gives_the_same_kind_of_result(blobs: Arrays, name: str) -> 
 
 def test_probes_are_known_by_name_and_class() -> None:
     expected = {
-        "centroids", "dinov2-linear", "geometry", "kmeans", "knn", "linear", "logistic", "mlp", "pca", "retrieval", "ridge",
-        "spectrum",
+        "centroids", "dinov2-linear", "geometry", "kmeans", "knn", "linear", "logistic", "mlp", "pca", "retrieval",
+        "ridge", "spectrum",
     }  # fmt: skip
     assert set(by_name.feature_probes()) == expected
     assert set(by_name.all_probes()) >= expected | {"classifier", "fine-tuned"}
