@@ -13,6 +13,8 @@ from unseen.metrics.paired.standings import standings
 from unseen.runs.data import Backbone, RunData
 from unseen.studies.record import USUAL_LAYERS
 
+OWN_LAYERS = (*USUAL_LAYERS, "maps")
+"""Names of the layers that networks are usually used with: "maps" is that of `demo:`."""
 FEWEST = 3
 """Layers of a network from which on accuracy has a course over depth."""
 
@@ -43,7 +45,7 @@ def layered_backbones(data: RunData) -> list[LayeredBackbone]:
         about = each.features.backbone if each.features else None
         if about is not None and about.layer is not None and not is_several(about.layer):
             # The features before the classifier have a pooling of their own, so it groups only the other layers.
-            pool = "" if about.layer in USUAL_LAYERS else about.pool or "none"
+            pool = "" if about.layer in OWN_LAYERS else about.pool or "none"
             of = (about.id, about.weights, about.digest, about.transform)
             groups.setdefault((of, pool), []).append(each)
     found = list[LayeredBackbone]()
