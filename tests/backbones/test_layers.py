@@ -25,10 +25,12 @@ NETWORKS = [
     ("timm:vit_small_patch14_reg4_dinov2", 42, 5, False, "blocks.0", "blocks.11"),
     ("timm:test_resnet", 64, None, False, "layer1", "layer4"),
     ("timm:test_convnext", 64, None, False, "stages.0", "stages.3"),
-    ("timm:swin_tiny_patch4_window7_224", 224, None, True, "layers.0", "layers.3"),
+    pytest.param(
+        "timm:swin_tiny_patch4_window7_224", 224, None, True, "layers.0", "layers.3", marks=pytest.mark.long_suite
+    ),
     ("torchvision:resnet18", 64, None, False, "layer1", "layer4"),
     ("openclip:ViT-S-32-alt", 64, 1, False, "transformer.resblocks.0", "transformer.resblocks.11"),
-    ("openclip:RN50", 64, None, False, "layer1", "layer4"),
+    pytest.param("openclip:RN50", 64, None, False, "layer1", "layer4", marks=pytest.mark.long_suite),
 ]
 
 
@@ -280,9 +282,11 @@ def test_networks_that_write_over_their_inputs() -> None:
         ("timm:test_vit", "blocs.*", None, "no layer has a name of the form"),
         ("timm:test_vit", "patch_embed+blocks.2", "cls", "layer patch_embed: .* has no class token"),
         ("timm:test_resnet", "last-2", None, "different shapes|has no norm after its blocks"),
-        ("timm:swin_tiny_patch4_window7_224", "last-2", None, "different shapes"),
+        pytest.param(
+            "timm:swin_tiny_patch4_window7_224", "last-2", None, "different shapes", marks=pytest.mark.long_suite
+        ),
         ("timm:test_resnet", "layer3+layer4", "cls", "layer layer3: .* has no class token"),
-        ("timm:vgg11", "all", None, "has no numbered blocks"),
+        pytest.param("timm:vgg11", "all", None, "has no numbered blocks", marks=pytest.mark.long_suite),
     ],
 )
 def test_layers_that_cannot_be_taken(name: str, layer: str, pool: Any, message: str) -> None:

@@ -52,7 +52,7 @@ class BackboneKeys:
 
     id: str | None = key(None, "source:name or file.py:function, in [backbone.NAME] only", path=True)
     checkpoint: str | None = key(None, "file of weights for a timm or torchvision architecture", path=True)
-    layers: Names = key((), "modules, all, blocks.*, last-4, a+b; several: one row each; unset: own")
+    layers: Names = key((), "modules, all, last-4, a+b; one row each; unset: own")
     pool: Names = key((), "avg, cls, cls+avg, none; several: one row each; unset: own")
     size: int | None = key(None, "side of the images in pixels; unset: the authors'", least=1)
     weights: Literal["pretrained", "random"] = key("pretrained", "random for an untrained network")

@@ -13,6 +13,8 @@ from unseen.metrics.paired.standings import standings
 from unseen.runs.data import Backbone, RunData
 from unseen.studies.record import USUAL_LAYERS
 
+OWN_LAYERS = (*USUAL_LAYERS, "maps")
+"""Names of the layers that networks are usually used with: "maps" is that of `demo:`."""
 FEWEST = 3
 """Layers of a network from which on accuracy has a course over depth."""
 
@@ -43,7 +45,7 @@ def layered_backbones(data: RunData) -> list[LayeredBackbone]:
         about = each.features.backbone if each.features else None
         if about is not None and about.layer is not None and not is_several(about.layer):
             # The features before the classifier have a pooling of their own, so it groups only the other layers.
-            pool = "" if about.layer in USUAL_LAYERS else about.pool or "none"
+            pool = "" if about.layer in OWN_LAYERS else about.pool or "none"
             of = (about.id, about.weights, about.digest, about.transform)
             groups.setdefault((of, pool), []).append(each)
     found = list[LayeredBackbone]()
@@ -99,7 +101,7 @@ class LayerScores:
         names = [self.backbone.rows[layer] for layer in self.layers]
         scores = np.array([self.score(layer) for layer in self.layers])
         pairs = self.each.pairs_among(names)
-        better = self.each.metric.higher_is_better
+        better = bool(self.each.metric.higher_is_better)
         first = {*standings(names, scores, pairs.value, pairs.p_values, higher_is_better=better).groups[0]}
         return tuple(layer for layer, name in zip(self.layers, names, strict=True) if name in first)
 
@@ -132,8 +134,10 @@ class LayerScores:
 
 
 def layer_scores(each: Comparable, backbones: Sequence[LayeredBackbone]) -> list[LayerScores]:
-    """The networks with enough layers on a data set by a probe."""
+    """The networks with enough layers on a data set by a probe; none if no direction of its metric is better."""
     found = list[LayerScores]()
+    if each.metric.higher_is_better is None:
+        return found
     for backbone in backbones:
         layers = tuple(layer for layer, name in backbone.rows.items() if name in each.kept)
         if len(layers) >= FEWEST:

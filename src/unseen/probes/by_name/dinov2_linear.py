@@ -95,10 +95,8 @@ class DINOv2Linear(Probe):
         """That features do not have the four inputs of DINOv2."""
         if self.inputs is None and len(found := ranges_of(vectors.parts)) < 4:
             names = " and ".join(each.name for each in found) or "the whole vector"
-            yield (
-                "fewer-inputs",
-                {"probe": self.name, "of": vectors.backbone and f" of {vectors.backbone}", "names": names},
-            )
+            of = vectors.backbone and f" of {vectors.backbone}"
+            yield "fewer-inputs", {"probe": self.name, "of": of, "names": names}
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:

@@ -64,8 +64,9 @@ def _sentence(shown: Resolution, scores: LayerScores) -> Markup:
     elif lost is None:
         last = ""
     else:
-        last = f"The last layer loses {amount(scores.each.metric, lost.value)}{_interval(scores, lost)}."
-    return Markup("{}: of {} of <code>{}</code>, <code>{}</code> is best ({}, at {:.0f}% of the depth); {}. {}").format(
+        unclear = ", which is not resolved" if scores.last in scores.tied else ""
+        last = f"The last layer loses {amount(scores.each.metric, lost.value)}{_interval(scores, lost)}{unclear}."
+    return Markup("{}: of {} of <code>{}</code>, <code>{}</code> scores best ({}, at {:.0f}% depth); {}. {}").format(
         _where(shown, scores.each), counted(len(scores.layers), "layer"), scores.backbone.name, scores.best,
         _score(scores.each, scores.score(scores.best)), 100 * scores.backbone.depth(scores.best), tie, last,
     )  # fmt: skip
