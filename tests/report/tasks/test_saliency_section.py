@@ -17,7 +17,7 @@ from unseen.report.tasks.image_data import ImageResult
 from unseen.report.tasks.image_parts import image_tables
 from unseen.report.tasks.page import task_page
 from unseen.report.tasks.page_data import TaskPage
-from unseen.report.tasks.sections.saliency import build, overlay
+from unseen.report.tasks.sections.saliency import build
 from unseen.studies.kept_images import keep
 
 VALUES = {"a": [0.4, 0.5, 0.3], "b": [0.45, 0.55, 0.5]}
