@@ -9,7 +9,7 @@ same settings with the same batches, and take turns: rounds alternate between al
 public module (values of every patch, autocast, LARS, a scaler of gradients) with one setting, and one with all settings
 on each batch. The time of one setting times their number is what a search costs that trains them one after the other.
 
-The bandwidth is that of the features alone, read once, over the time of a step; the device's own is measured by copying.
+The bandwidth is that of the features alone, read once, over the time of a step; the device's own is that of a copy.
 """
 
 import argparse
@@ -179,16 +179,18 @@ def main() -> None:
     rate, best = copy_rate(device), {name: min(each) for name, each in times.items()}
     ours = best["all settings at once (ours)"]
     read = given.batch * given.patches * given.dimension * X.element_size()
-    print("\n| | ms a step | steps a second | memory of a step (GB) | features read (GB/s) |\n| --- | ---: | ---: | ---: | ---: |")
+    print("\n| | ms a step | steps a second | memory of a step (GB) | features read (GB/s) |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for name, seconds in best.items():
-        print(f"| {name} | {1000 * seconds:.2f} | {1 / seconds:.1f} | {memory[name] / 1e9:.2f} | {read / seconds / 1e9:.0f} |")
+        rates = f"{1000 * seconds:.2f} | {1 / seconds:.1f} | {memory[name] / 1e9:.2f} | {read / seconds / 1e9:.0f}"
+        print(f"| {name} | {rates} |")
     one, together = (best[f"plain loop, {name}"] for name in ("one setting", "all settings on each batch"))
     attended = 8 * given.batch * given.patches * given.dimension * shape.settings * given.queries
     head = 6 * given.batch * given.dimension * shape.settings * (given.dimension + given.classes)
     print(f"\nOne setting after the other takes {len(settings) * one / ours:.1f} times as long as all at once, and the "
           f"loop over settings on each batch {together / ours:.1f} times. Ours: {(attended + head) / ours / 1e12:.1f} "
-          f"TFLOP/s; the features of a batch are read {4 * read / ours / rate:.2f} of the {rate / 1e9:.0f} GB/s of a copy "
-          f"(four passes; once: {read / ours / rate:.2f}).")  # fmt: skip
+          f"TFLOP/s; features are read at {4 * read / ours / rate:.2f} of the {rate / 1e9:.0f} GB/s of a copy, "
+          f"as four passes ({read / ours / rate:.2f} as one).")  # fmt: skip
     spread = ", ".join(f"{name} {1000 * min(each):.1f} to {1000 * max(each):.1f}" for name, each in times.items())
     print(f"Rounds (ms): {spread}. Planned memory: {demand(size, protocol, X.element_size()).kept / 1e9:.1f} GB.")
 

@@ -36,6 +36,7 @@ from unseen.studies.study import Study
 QUICK = LogisticProtocol(name="cog-v2-short", epochs=2, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
 FEW = ManyShotProtocol(name="ericsson-2021", weakest=1e-2, strongest=1e2, steps=3)
 FIVE_STEPS = PatchLinearProtocol(rates=(3e-3,), decays=(0.0,), epochs=1, least_steps=5)
+THREE_STEPS = AttentiveProtocol(rates=(1.0,), decays=(0.0,), least_steps=3)
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "logistic": {"protocol": "cog-v2-short"},
     "pca": {"protocol": "cog-v2-short", "dimensions": [2, 4]},
@@ -67,7 +68,7 @@ class ShortPatchLinear(PatchLinear):
 
 @dataclass(frozen=True)
 class ShortAttentive(Attentive):
-    protocol: AttentiveProtocol = AttentiveProtocol(rates=(1.0,), decays=(0.0,), least_steps=3)
+    protocol: AttentiveProtocol = THREE_STEPS
 
 
 @pytest.fixture(autouse=True)

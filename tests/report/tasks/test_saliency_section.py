@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unseen.data.core.dense.pictures import overlay
 from unseen.papers.transfer import imagenet_score, imagenet_top1, published_task_scores
 from unseen.probes.single_images import Measured
 from unseen.report.core.model import Section

@@ -58,9 +58,7 @@ def different_queries(maps: NDArray[np.floating], count: int = QUERIES) -> list[
     return chosen
 
 
-def draw_attention(
-    pixels: NDArray[np.uint8], maps: NDArray[np.floating], grid: tuple[int, int], path: Path
-) -> None:
+def draw_attention(pixels: NDArray[np.uint8], maps: NDArray[np.floating], grid: tuple[int, int], path: Path) -> None:
     """Write a PNG: the image, then the maps over it, each from its lowest to its highest value.
 
     Args:

@@ -17,13 +17,15 @@ both. A loop over settings with values of patches takes K·(8·b·P·d·m + 4·b
 the first (12 for d = 768, m = 32), and reads the features 5K times.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from math import sqrt
 from typing import NamedTuple
 
 import torch
 from torch import Generator, Tensor
+
+from unseen.probes.products import wide_product
 
 EPSILON, RUNNING = 1e-6, 0.1
 """Of batch norm: what is added to variances, and the weight of a batch in running statistics."""
@@ -139,7 +141,7 @@ class AttentiveStack:
             several: whether images have several classes, each with a logistic loss, instead of one softmax.
             at_once: images whose attention is held at a time; with fewer than b, it is computed twice. 0 for all.
         """
-        pieces: Sequence[Tensor] = X.split(at_once or len(X))
+        pieces = torch.split(X, at_once or len(X))
         kept, parts = list[tuple[Tensor, Tensor]](), list[Tensor]()
         for piece in pieces:
             attended = self._attended(piece)
@@ -205,7 +207,9 @@ class AttentiveStack:
         values += wide_products(g.mT, U.transpose(0, 1), values.dtype)
         pulled = torch.bmm(g, self.values.flatten(0, 1).to(X.dtype)).transpose(0, 1)
         scores = torch.bmm(X, pulled.mT).sub_(offset[:, None]).mul_(A)
-        queries += wide_products(scores.flatten(0, 1).T[None], X.flatten(0, 1)[None], queries.dtype)[0]
+        # One product over all patches, not one per image: few numbers come of many, which a GPU divides by itself.
+        factors = scores.flatten(0, 1).T, X.flatten(0, 1)
+        queries += factors[0] @ factors[1] if X.dtype == queries.dtype else wide_product(*factors).to(queries.dtype)
 
 
 def _losses(logits: Tensor, Y: Tensor, *, several: bool) -> tuple[Tensor, Tensor]:

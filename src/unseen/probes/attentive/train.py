@@ -58,7 +58,7 @@ def batches(index: Tensor, batch: int, steps: int, generator: Generator) -> Iter
     epoch = len(index) // batch
     for first in range(0, steps, epoch):
         order = index[torch.randperm(len(index), generator=generator)]
-        yield from order[: min(epoch, steps - first) * batch].split(batch)
+        yield from torch.split(order[: min(epoch, steps - first) * batch], batch)
 
 
 def rate_factor(step: int, steps: int, warm_up: float) -> float:
@@ -91,7 +91,7 @@ def demand(size: PatchSize, protocol: AttentiveProtocol, item: int) -> Demand:
 def predicted(stack: AttentiveStack, images: LabelledImages, index: Tensor) -> Iterator[Tensor]:
     """(K, b, c) logits of some images, a few at a time."""
     at_once = max(1, images_at_once(stack.shape, images.patches, images.rows.dtype.itemsize) // 2)
-    for X, _ in images.batches(iter(index.split(min(at_once, SCORED)))):
+    for X, _ in images.batches(iter(torch.split(index, min(at_once, SCORED)))):
         yield stack.logits(X)
 
 

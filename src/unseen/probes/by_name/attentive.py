@@ -184,7 +184,7 @@ def _pictures(
     )
 
     chosen, Y = scores.argmax(dim=1), tested.Y
-    right = (Y[torch.arange(len(Y)), chosen] if tested.several else Y == chosen).bool()
+    right = (Y[torch.arange(len(Y)), chosen] if tested.several else chosen == Y).bool()
     rows = shown_images(right.numpy())
     [batch] = tested.batches(iter([torch.tensor(rows)]))
     queries, panels = attention_panels(stack.attention(batch.X).mT.float().cpu().numpy())

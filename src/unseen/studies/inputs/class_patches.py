@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from unseen.backbones.backbone import Backbone
 from unseen.data.core.decoding.decode import whole_pixels
 from unseen.data.core.multi_label import class_names
 from unseen.data.core.open_dataset import OpenDataset
-from unseen.device import default_device, on_gpu
-from unseen.errors import UserError
+from unseen.device import default_device
 from unseen.features.by_hash import load_unchanged
 from unseen.features.disk import free_disk
 from unseen.features.features import Features
@@ -28,7 +26,6 @@ from unseen.probes.job import Job, fits_kept
 from unseen.probes.patches.class_probe import ClassPatches, ClassPatchProbe
 from unseen.probes.patches.patch_probe import PatchSize
 from unseen.probes.probe import ProbeData
-from unseen.probes.protocol import Setting
 from unseen.probes.units import ScoredImages
 from unseen.probes.vectors import probe_data
 from unseen.runs.data import RunData

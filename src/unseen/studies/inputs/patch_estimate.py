@@ -49,9 +49,7 @@ class PeakMemory:
     notices: Sequence[Notice]
 
 
-def peak_memory(
-    probes: Sequence[Timed], name: str, size: PatchSize, device: str, *, labels: bool = True
-) -> PeakMemory:
+def peak_memory(probes: Sequence[Timed], name: str, size: PatchSize, device: str, *, labels: bool = True) -> PeakMemory:
     """The memory of probes that run one after the other; an error if a GPU has too little of it.
 
     Args:
@@ -72,7 +70,9 @@ def peak_memory(
             f"{name}: its patch probes need {byte_size(least)} of GPU memory, and {byte_size(max(free, 0))} are free; "
             "end other programs that use this GPU, or hide it (CUDA_VISIBLE_DEVICES=) to use the CPU"
         )
-    return PeakMemory(max(each.peak(free) for each in demands), [*_read_again(probes, name, size, free)] if labels else ())
+    return PeakMemory(
+        max(each.peak(free) for each in demands), [*_read_again(probes, name, size, free)] if labels else ()
+    )
 
 
 def _read_again(probes: Sequence[Timed], name: str, size: PatchSize, free: int) -> Iterator[Notice]:
