@@ -116,7 +116,7 @@ class OpenedStudy:
         if probes and data:
             from unseen.studies.inputs.patch_stages import patch_stages
 
-            yield from patch_stages(self.study, probes, self.opened, data, self.backbones.patches, self.settings)
+            yield from patch_stages(self.study, probes, self.opened, data, self.backbones, self.settings)
 
     def _trainings(self) -> Iterator[Stage]:
         """Classes are learned with the preprocessing of the study, boxes and maps with each backbone's own."""

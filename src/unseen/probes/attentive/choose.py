@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Literal
 
 import torch
@@ -77,11 +76,24 @@ def test_scores(stack: AttentiveStack, images: LabelledImages) -> Tensor:
 def _scores(
     stack: AttentiveStack, images: LabelledImages, index: Tensor, metric: Metric, ignored: Tensor | None
 ) -> tuple[float | None, ...]:
-    """The score of each setting."""
-    scores = torch.cat([part.to("cpu", torch.float32) for part in predicted(stack, images, index)], dim=1)
-    labels = Labels(images.Y[index], ignored)
-    found = (metric_value(each, labels, metric) if bool(each.isfinite().all()) else None for each in scores)
-    return tuple(score if score is not None and isfinite(score) else None for score in found)
+    """The score of each setting. Of images with one class, only predictions are kept, since scores may be many."""
+    parts = predicted(stack, images, index)
+    if images.several:
+        scores = torch.cat([part.to("cpu", torch.float32) for part in parts], dim=1)
+        labels = Labels(images.Y[index], ignored)
+        return tuple(metric_value(each, labels, metric) if bool(each.isfinite().all()) else None for each in scores)
+    found, finite = list[Tensor](), torch.ones(stack.shape.settings, dtype=torch.bool, device=images.device)
+    for part in parts:
+        finite &= part.isfinite().all(dim=2).all(dim=1)
+        found.append(part.argmax(dim=2))
+    y = images.Y[index]
+    hits = (torch.cat(found, dim=1).cpu() == y).double()
+    if metric == "mean-per-class":
+        counts = torch.bincount(y)
+        values = (hits / counts[y]).sum(dim=1) / (counts > 0).sum()
+    else:
+        values = hits.mean(dim=1)
+    return tuple(value if sound else None for value, sound in zip(values.tolist(), finite.tolist(), strict=True))
 
 
 def _stream(seed: int, number: int) -> torch.Generator:

@@ -62,7 +62,7 @@ def draw_attention(pixels: NDArray[np.uint8], maps: NDArray[np.floating], grid: 
     """Write a PNG: the image, then the maps over it, each from its lowest to its highest value.
 
     Args:
-        pixels: (h, w, 3) the whole image, which the patches cover.
+        pixels: (h, w, 3) the part of the image that the patches cover.
         maps: (·, P) one or several maps.
     """
     width = max(1, round(HEIGHT * pixels.shape[1] / pixels.shape[0]))

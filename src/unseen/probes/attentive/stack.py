@@ -14,7 +14,7 @@ no values of single patches either: with g = ∂L/∂h, ∂L/∂V_j = Σ g_j u_j
 K settings share the patches. A step on b images of P patches takes 8·b·P·d·K·m flops for attention, 6·b·d²·K for
 values and 6·b·d·c·K for c classes, and reads the b·P·d features four times: for scores, pooling, and the gradients of
 both. A loop over settings with values of patches takes K·(8·b·P·d·m + 4·b·P·d²), of which the second part is d/2m times
-the first (12 for d = 768, m = 32), and reads the features 5K times.
+the first (12 for d = 768, m = 32), reads the features 4K times, and writes and reads as many values.
 """
 
 from collections.abc import Iterator

@@ -31,7 +31,7 @@ class ClassPatches:
         grid: rows and columns of patches.
         classes: names, in the order of class indices.
         tested: the test images; `ids` are their names.
-        pixels: the (h, w, 3) pixels of a test image by its row.
+        pixels: the (h, w, 3) pixels of a test image by its row, as far as the patches cover it.
         folder: returns the folder of the pictures of a fit.
         metric: the data set's own.
         budget: bytes of the device that may be used; by default those that are free.

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.backbones.backbone import Backbone
-from unseen.data.core.decoding.decode import whole_pixels
+from unseen.data.core.decoding.decode import decode
+from unseen.data.core.decoding.transform import Transform
 from unseen.data.core.multi_label import class_names
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.device import default_device
@@ -64,11 +65,13 @@ class ClassPatchWork:
 
     Attributes:
         images: data sets by name.
+        transforms: preprocessing of images by backbone.
         places: content hash of features → their store.
         exif: whether images are turned by their EXIF orientation.
     """
 
     images: Mapping[str, OpenDataset]
+    transforms: Mapping[str, Transform]
     places: Mapping[str, str]
     classes: Classes
     out: Path
@@ -80,20 +83,21 @@ class ClassPatchWork:
         device = default_device().type
         names = self.classes[job.backbone, job.dataset]
         several = data.y_train.ndim == 2
+        pixels = partial(self._pixels, job.dataset, self.transforms[job.backbone], test.ids)
         cell = ClassPatches(
             replace(data, device=device), grid, class_names(names) if several else names, _tested(test, several),
-            test.ids, partial(self._pixels, job.dataset, test.ids), lambda _: self.out / PICTURES / job.key, job.metric,
+            test.ids, pixels, lambda _: self.out / PICTURES / job.key, job.metric,
         )  # fmt: skip
         probe = job.fitted
         assert isinstance(probe, ClassPatchProbe)
         fits = [replace(fit, samples=probe.samples(data, fit.shots)) for fit in probe.fit(cell, [job.setting])]
         return fits_kept(fits) | {"device": device}
 
-    def _pixels(self, dataset: str, ids: Sequence[str], row: int) -> NDArray[np.uint8]:
-        """(h, w, 3) the whole test image of a row of the features."""
+    def _pixels(self, dataset: str, transform: Transform, ids: Sequence[str], row: int) -> NDArray[np.uint8]:
+        """(size, size, 3) the test image of a row of the features, as the backbone saw it."""
         source, _ = self.images[dataset].part("test")
         number = _numbers(self.images[dataset])[ids[row]]
-        return whole_pixels(source.read(number), ids[row], exif=self.exif)
+        return decode(source.read(number), transform, exif=self.exif)
 
 
 @lru_cache(maxsize=1)
@@ -185,7 +189,8 @@ class ClassPatchStage:
         images = {each.name: each.images for each in self.data}
         places = {each.hashes[split]: place for each in features for split, place in each.places.items()}
         classes = {(each.backbone, each.dataset): each.names for each in features}
-        computed = OneByOne(ClassPatchWork(images, places, classes, out, self.study.exif))
+        transforms = {each.label: each.spec.transform for each in self.backbones}
+        computed = OneByOne(ClassPatchWork(images, transforms, places, classes, out, self.study.exif))
 
         def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
             return execute(jobs, results, computed, spread_or(means, run_groups), grouped=_same_data)
