@@ -102,7 +102,7 @@ def test_the_page_shows_where_it_looks(tmp_path: Path) -> None:
     assert not (panels[2] == panels[3]).all()
 
 
-@pytest.mark.parametrize("target", ["class", "classes"])
+@pytest.mark.parametrize("target", ["class", pytest.param("classes", marks=pytest.mark.long_suite)])
 def test_parts_and_devices_compute_what_one_process_computes(tmp_path: Path, two_devices: Means, target: Any) -> None:
     given = {"backbones": nets("untrained", "supervised"), "datasets": [tiny_data(target)]}
     expected = values(run_of(STUDY, tmp_path / "one", **given))
@@ -122,6 +122,7 @@ def test_a_part_is_planned_as_it_is_done(tmp_path: Path) -> None:
     assert sum(done) == 8
 
 
+@pytest.mark.long_suite
 def test_every_seed_and_number_of_shots_is_a_fit(tmp_path: Path) -> None:
     study = STUDY.replace(seeds=2, shots=[2, "all"])
     data = run_of(study, tmp_path, nets(), datasets=[tiny_data("class")])

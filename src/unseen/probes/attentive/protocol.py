@@ -32,7 +32,7 @@ class AttentiveProtocol:
 
     name: str = "attentive"
     queries: int = 32
-    rates: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
+    rates: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
     decays: tuple[float, ...] = (0.0, 0.1)
     epochs: int = 90
     batch: int = 1_024
