@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 Order = Literal["training", "sorted"]
 """Order of class indices, which draws depend on: that of the training features, or by name."""
-ORDER, LABELS = "order of classes", "labels"
-"""Entries of the inputs of a job, if the order is not that of the training features, or labels are several classes."""
-SEVERAL = "several classes"
+ORDER, LABELS, GAPS = "order of classes", "labels", "classes without samples"
+"""Entries of the inputs of a job, if the order is not that of the training features, labels are several classes, or
+classes may lack training or validation samples.
+"""
+SEVERAL, STAY = "several classes", "stay"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Vectors:
         target: one class per image, or several.
         metric: the data set's own.
         order: order of the class indices.
+        gaps: whether classes may lack training or validation samples, as in `Dataset`.
     """
 
     backbone: str
@@ -53,6 +56,7 @@ class Vectors:
     target: Target = "class"
     metric: str = "top1"
     order: Order = "training"
+    gaps: bool = False
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -63,7 +67,8 @@ class Vectors:
         """The inputs of jobs on these features."""
         ordered = {} if self.order == "training" else {ORDER: self.order}
         labelled = {LABELS: SEVERAL} if self.target == "classes" else {}
-        return {split: self.hashes.get(split, "") for split in self.splits} | ordered | labelled
+        with_gaps = {GAPS: STAY} if self.gaps else {}
+        return {split: self.hashes.get(split, "") for split in self.splits} | ordered | labelled | with_gaps
 
     @property
     def extracted(self) -> bool:
@@ -78,7 +83,14 @@ class Vectors:
 
     def takes(self, probe: Probe) -> bool:
         """Whether a probe can be fitted to such labels and splits."""
-        return self.target in probe.targets and (ALL not in self.rows or not probe.split)
+        fits = self.target in probe.targets and (ALL not in self.rows or not probe.split)
+        return fits and (probe.takes_gaps or not self.untrained)
+
+    @property
+    def untrained(self) -> list[int]:
+        """The classes that only test images have, of data that may have gaps."""
+        counts = self.counts.train if self.gaps and self.counts is not None else ()
+        return [number for number, count in enumerate(counts) if count == 0]
 
     def usable_shots(self, probe: Probe, shots: Sequence[int | None]) -> list[int | None]:
         """Numbers of shots without those for which there are too few samples."""
@@ -129,7 +141,8 @@ def probe_data(
     aligned = _aligned(parts, reads.get(ORDER, "training"), where)
     several = reads.get(LABELS) == SEVERAL
     if several or reads.get(ORDER) == "sorted":  # otherwise `align` has refused them
-        check_classes(split_labels(aligned), where, "every class needs one", several=several)
+        gaps = reads.get(GAPS) == STAY
+        check_classes(split_labels(aligned), where, "every class needs one", several=several, gaps=gaps)
     classes, labels = _labels(aligned, several=several)
     if ALL in aligned:
         whole = aligned[ALL]

@@ -223,14 +223,14 @@ class _Others:
     folders: list[Path] = field(default_factory=list)
 
     def every(self) -> Iterator[StudyData]:
-        """All data sets that exist and that a probe takes."""
+        """All data sets that exist and that a probe takes, except for samples of others."""
         root = self.places.root
         if "outputs" in self.wanted.inputs:
             if root is None:
                 raise UserError(f"say where the test sets are: the folder that contains them ({option('data')})")
             yield from map(self._test_set, sets_below(root))
         for dataset in [*task_sets().values(), *dense_sets().values()]:
-            if not self.wanted.takes(dataset):
+            if dataset.sample_of or not self.wanted.takes(dataset):
                 continue
             if self.features is not None:
                 if (self.features / dataset.name).is_dir():

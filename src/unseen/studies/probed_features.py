@@ -1,7 +1,7 @@
 """The features of a backbone on a data set, as a study probes and records them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -147,12 +147,14 @@ def features_of_task(backbone: str, dataset: Dataset, places: Mapping[str, Path]
         aligned = align_splits(list(parts.values()), " and ".join(map(str, places.values())))
         ordered = dict(zip(parts, aligned, strict=True))
         where = f"features by {backbone}"
-        check_classes(split_labels(ordered), where, "every class needs one", several=dataset.multi_label)
+        remedy, several = "every class needs one", dataset.multi_label
+        check_classes(split_labels(ordered), where, remedy, several=several, gaps=dataset.gaps)
     except UserError as error:
         raise UserError(f"{dataset.name}: {error}") from None
-    return probed_features(
-        backbone, dataset.name, ordered, places, order="sorted", several=dataset.multi_label, metric=dataset.metric
+    found = probed_features(
+        backbone, dataset.name, ordered, places, order="sorted", several=several, metric=dataset.metric
     )
+    return replace(found, gaps=dataset.gaps)
 
 
 def samples_of(parts: Mapping[str, Features]) -> SamplesPerClass | None:

@@ -74,6 +74,9 @@ class Dataset:
             images only, and its name is its column in tables: the ImageNet testbed's name if it has the set, except
             for ObjectNet, which is `objectnet-1.0-beta` there.
         space: what the labels of a test set are.
+        gaps: whether classes may be without training or validation images. They stay in the score, and those that only
+            test images have are named by a notice.
+        sample_of: name of the data set that this is a sample of; it is used only where it is named.
         revision: of a test set, increased when this code starts to give other pixels or labels for the same files.
         content: for a user's own data set, the hash of its images, classes and splits; otherwise empty.
         shared: number of test images of a user's own data set that are also training images, if the user allowed them.
@@ -96,6 +99,8 @@ class Dataset:
     column: int = 0
     shifted: bool | None = None
     space: LabelSpace | None = None
+    gaps: bool = False
+    sample_of: str = ""
     revision: int = 1
     content: str = ""
     shared: int = 0

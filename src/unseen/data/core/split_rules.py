@@ -17,9 +17,13 @@ CALTECH_TRAIN = 30
 
 
 def split_rows(
-    rows: Sequence[Row], test: Test | None, validation: Validation | None, seed: int, where: str
+    rows: Sequence[Row], test: Test | None, validation: Validation | None, seed: int, where: str, *, gaps: bool = False
 ) -> list[Row]:
-    """The same rows in the same order, assigned to `train`, `val` and `test`, or all in `all`."""
+    """The same rows in the same order, assigned to `train`, `val` and `test`, or all in `all`.
+
+    Args:
+        gaps: as in `fifth`, of validation images.
+    """
     if test == "beyond-30":
         rows = _move(rows, ALL, "train", first_of_each(_classes(rows, ALL), CALTECH_TRAIN, seed, where))
         rows = [row._replace(part="test") if row.part == ALL else row for row in rows]
@@ -27,7 +31,7 @@ def split_rows(
         rows = _move(rows, ALL, "test", fifth(_classes(rows, ALL), seed, where))
         rows = [row._replace(part="train") if row.part == ALL else row for row in rows]
     if validation == "fifth":
-        rows = _move(rows, "train", "val", fifth(_classes(rows, "train"), seed, where))
+        rows = _move(rows, "train", "val", fifth(_classes(rows, "train"), seed, where, gaps=gaps))
     return list(rows)
 
 
@@ -41,19 +45,23 @@ def first_of_each(classes: Mapping[str, Sequence[str]], count: int, seed: int, w
     return {id_ for name, ids in classes.items() for id_ in _shuffled(name, ids, seed)[:count]}
 
 
-def fifth(classes: Mapping[str, Sequence[str]], seed: int, where: str) -> set[str]:
+def fifth(classes: Mapping[str, Sequence[str]], seed: int, where: str, *, gaps: bool = False) -> set[str]:
     """⌊n/5⌋ of n ids: from each class the integer part of its fifth, or one more.
 
     The images left over by rounding down come from the classes with the largest remainders (Hamilton's method), with
     ties broken by hash. Every class must give at least one image and keep at least one.
+
+    Args:
+        gaps: small classes may give no image; one with a single image keeps it.
     """
     quotas = {name: len(ids) // 5 for name, ids in classes.items()}
     left = sum(map(len, classes.values())) // 5 - sum(quotas.values())
-    by_remainder = sorted(classes, key=lambda name: (-(len(classes[name]) % 5), _place(seed, name, "")))
+    several = [name for name, ids in classes.items() if len(ids) > 1] if gaps else classes
+    by_remainder = sorted(several, key=lambda name: (-(len(classes[name]) % 5), _place(seed, name, "")))
     for name in by_remainder[:left]:
         quotas[name] += 1
     empty = next((name for name, quota in quotas.items() if quota == 0), None)
-    if empty is not None:
+    if empty is not None and not gaps:
         raise UserError(
             f"{where}: {empty} has {len(classes[empty])} training images, too few to hold out a fifth of them; "
             "give it at least 5, or leave the class out"

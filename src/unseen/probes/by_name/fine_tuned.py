@@ -38,6 +38,7 @@ class FineTuned(Probe):
     title: ClassVar[str] = "the whole backbone trained"
     input: ClassVar[Input] = "images"
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
+    takes_gaps: ClassVar[bool] = True
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
     random: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True

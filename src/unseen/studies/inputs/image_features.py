@@ -172,6 +172,8 @@ def expected_features(data: StudyData, backbone: Backbone) -> ProbedFeatures:
         target="classes" if several else "class",
         metric=data.dataset.metric,
         order=order,
+        gaps=data.dataset.gaps,
+        names=tuple(names),
         limit=opened.manifest.limit,
     )
 
