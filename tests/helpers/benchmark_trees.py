@@ -233,3 +233,16 @@ def gtsrb(root: Path) -> None:
     lines = [f"{number:05d}.ppm;53;54;6;5;48;49;{number % 2 * 42}\n" for number in range(4)]
     write(root / "GTSRB/GT-final_test.csv", header + "".join(lines))
     write_images(root / "GTSRB/Final_Test/Images", [f"{number:05d}.ppm" for number in range(4)])
+
+
+def vtab_lists(root: Path, folder: str, labels: dict[str, Sequence[int]]) -> Path:
+    """The lists of a task with such labels, and its images."""
+    place, together = root / "vtab-1k" / folder, ""
+    for part, file in (("train", "train800"), ("val", "val200"), ("test", "test")):
+        images = [f"images/{part}/{number:06d}.jpg" for number in range(len(labels[part]))]
+        text = "".join(f"{image} {label}\n" for image, label in zip(images, labels[part], strict=True))
+        write(place / f"{file}.txt", text)
+        write_images(place, images)
+        together += text if part != "test" else ""
+    write(place / "train800val200.txt", together)
+    return place

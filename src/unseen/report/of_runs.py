@@ -141,10 +141,11 @@ def report_on(
         from unseen.report.axes.page import axes_page
 
         shown = study_axes(folders, shifts, published=published)
-        return with_studies(_with_all_comparisons(Reported(axes_page(shown), shown), folders), folders, beside)
+        compared = _with_all_comparisons(Reported(axes_page(shown), shown), folders)
+        return with_studies(with_suites(compared, folders), folders, beside)
     pair = None if compare is None else _pair(folders, compare, shots)
     found = _shift_page(folders, id_sets, ood_sets) if kinds[0] == "shifts" else PAGES[kinds[0]](folders)
-    return with_studies(with_resolution(found, folders, kinds[0], pair), folders, beside)
+    return with_studies(with_suites(with_resolution(found, folders, kinds[0], pair), folders), folders, beside)
 
 
 def with_resolution(
@@ -189,6 +190,20 @@ def _compared(found: Reported, data: "RunData", every: "Comparables", pair: "Pai
     return replace(found, page=replace(found.page, sections=sections), every=every, pair=pair)
 
 
+def with_suites(found: Reported, folders: Sequence[Path]) -> Reported:
+    """A page with the sections about suites of data sets, first."""
+    from unseen.report.core.suites import suite_sections
+    from unseen.runs.merge import merge_runs
+    from unseen.runs.record import read_runs
+
+    runs = read_runs(folders)
+    if not runs:
+        return found
+    data = merge_runs([(folder.resolve().name, run) for folder, run in zip(folders, runs, strict=True)])
+    sections = suite_sections(folders, data)
+    return replace(found, page=replace(found.page, sections=[*sections, *found.page.sections]))
+
+
 def with_studies(found: Reported, folders: Sequence[Path], beside: Path | None = None) -> Reported:
     """A page with the section about the studies of its runs, before the last section."""
     from unseen.report.core.study import study_section
@@ -224,7 +239,7 @@ def write_run_pages(folder: Path) -> dict[Path, Reported]:
     kinds = [kind for kind, axes in KINDS.items() if data.on_axes(*axes).scores and {*axes} & {*data.axes}]
     pages = dict[Path, Reported]()
     for place, kind in enumerate(kinds):
-        shown = with_resolution(PAGES[kind]([folder]), [folder], kind)
+        shown = with_suites(with_resolution(PAGES[kind]([folder]), [folder], kind), [folder])
         pages[folder / (REPORT if place == 0 else f"report-{kind}.html")] = with_studies(shown, [folder], folder)
     for path, found in pages.items():
         others = [other.name for other in pages if other != path]

@@ -24,6 +24,7 @@ from unseen.studies.concepts.domains import open_domains, splits_used
 from unseen.studies.concepts.levels import ChosenLevels, choose_levels
 from unseen.studies.keys import ALL
 from unseen.studies.places import LEVELS, Places
+from unseen.studies.places import LEVELS as IMAGES
 from unseen.studies.study import Study
 from unseen.studies.watch import Watch
 
@@ -142,8 +143,11 @@ def open_data(
     domains = list(levels.names) if levels and every else [known[w.lower()] for w in words if w.lower() in known]
     domains = [name for name in levels.names if name in domains] if levels else []
     others = [word for word in words if word.lower() not in known and word != ALL]
-    found, notices = list[StudyData](), list[Notice]()
+    found, notices, absent = list[StudyData](), list[Notice](), list[Notice]()
     splits: SplitsUsed | None = None
+    if levels and others and features is None and lacks_level_images(levels, places):
+        absent = [left_out(name, f"{name}: the images of the levels are not there") for name in domains]
+        domains = []
     if levels and domains:
         if features is None:
             opened, sentences = open_domains(study, levels, domains, places, watch)
@@ -152,11 +156,11 @@ def open_data(
             found += [StudyData(each.dataset, each, is_domain=True) for each in opened]
         else:
             found += [StudyData(_domain(name, levels.known.get(name, ())), is_domain=True) for name in domains]
-    absent, folders = list[Notice](), list[Path]()
+    folders = list[Path]()
     if not levels or others or given:
         more = _Others(study, places, wanted, watch, features, levels.names if levels else ())
         found += more.every() if every else more.named(others, given)
-        absent, folders = more.absent, more.folders
+        absent, folders = [*absent, *more.absent], more.folders
     if not found and not folders:
         raise UserError(_nothing(study, absent, features))
     refuse_same_names(each.name for each in found)
@@ -185,6 +189,11 @@ def _levels(study: Study, places: Places, features: Path | None, watch: Watch) -
         features=features,
         tell=watch.tell,
     )
+
+
+def lacks_level_images(levels: ChosenLevels, places: Places) -> bool:
+    """Whether levels are of images that were given no place; other data sets of a study are used without them."""
+    return levels.data is None and levels.drawn is None and places.place(IMAGES) is None
 
 
 def _domain(name: str, concepts: Sequence[str]) -> Dataset:

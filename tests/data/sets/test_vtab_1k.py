@@ -1,13 +1,13 @@
 """The tasks of VTAB-1k from lists of images and from the original files."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import benchmark_trees
 import dataset_trees as trees
 import pytest
+from benchmark_trees import vtab_lists as lists
 
 from unseen.data.core.dataset import Dataset
 from unseen.data.core.open_dataset import examine, open_dataset
@@ -23,19 +23,6 @@ CLASSES = {
     "smallnorb-azimuth": 18, "smallnorb-elevation": 9,
 }  # fmt: skip
 """Classes of the 19 tasks, as the benchmark prints them."""
-
-
-def lists(root: Path, folder: str, labels: dict[str, Sequence[int]]) -> Path:
-    """The lists of a task with such labels, and its images."""
-    place, together = root / "vtab-1k" / folder, ""
-    for part, file in (("train", "train800"), ("val", "val200"), ("test", "test")):
-        images = [f"images/{part}/{number:06d}.jpg" for number in range(len(labels[part]))]
-        text = "".join(f"{image} {label}\n" for image, label in zip(images, labels[part], strict=True))
-        trees.write(place / f"{file}.txt", text)
-        trees.write_images(place, images)
-        together += text if part != "test" else ""
-    trees.write(place / "train800val200.txt", together)
-    return place
 
 
 def tiny(name: str, train: int, val: int, test: int, classes: int = 3) -> Dataset:
