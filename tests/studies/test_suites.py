@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from unseen.analyses.core.suites import SuiteScores, lacking_of, part_notices, s
 from unseen.data.core.open_dataset import open_dataset
 from unseen.data.registry import DATASETS, task_sets
 from unseen.data.sets.vtab_1k import TASKS
-from unseen.errors import UserError
+from unseen.errors import OtherPartsError, UserError
 from unseen.papers.suites import SUITES
 from unseen.probes.finetuning.images import task_labels
 from unseen.probes.many_shot import ERICSSON_2021, PROTOCOLS
@@ -135,6 +136,17 @@ def test_a_part_of_a_suite_runs_and_has_no_mean(root: Path, unseen: Unseen) -> N
     code, out, _ = unseen("report", root / "run", "--out", root / "page.html")
     assert code == 0
     assert "3 of the 19 data sets of VTAB-1k are here" in " ".join(out.split())
+
+
+def test_parts_of_a_suite_make_a_whole(root: Path) -> None:
+    with_lists(root, "svhn", "dtd")
+    given: dict[str, Any] = {"backbones": nets(root)[:1], "data": root / "data"}
+    with suppress(OtherPartsError):  # the first part may wait for features that the second one extracts
+        run_of(study_of("vtab-1k"), root / "run", **given, part=(1, 2))
+    run_of(study_of("vtab-1k"), root / "run", **given, part=(2, 2))
+    run = run_of(study_of("vtab-1k"), root / "run", **given, part=(1, 2))
+    assert {score.domain for score in run.scores} == {"vtab-1k-svhn", "vtab-1k-dtd"}
+    assert len(part_notices([root / "run"], run)) == 1
 
 
 def test_a_class_of_test_images_only_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
