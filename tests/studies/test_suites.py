@@ -149,6 +149,18 @@ def test_parts_of_a_suite_make_a_whole(root: Path) -> None:
     assert len(part_notices([root / "run"], run)) == 1
 
 
+def test_two_runs_have_a_suite_together(root: Path) -> None:
+    with_lists(root, "svhn", "dtd")
+    for name in ("svhn", "dtd"):
+        run_of(study_of("vtab-1k", datasets=[f"vtab-1k-{name}"]), root / name, nets(root), data=root / "data")
+    folders = [root / "svhn", root / "dtd"]
+    [section] = [each for each in report_on(folders).page.sections if each.name == "suite-vtab-1k"]
+    assert section.sentences[0].startswith("2 of the 19 data sets")
+    names = [row.backbone for row in section.tables[0].rows]
+    asked = report_on(folders, compare=(names[0], names[1])).page.sections
+    assert [each.name for each in asked].index("suite-vtab-1k") == 1
+
+
 def test_a_class_of_test_images_only_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name, labels = "vtab-1k-svhn", {**LABELS, "test": [0, 1, 7, 7]}
     monkeypatch.setitem(DATASETS, name, replace(DATASETS[name], classes=3, counts={"train": 10, "val": 2, "test": 4}))

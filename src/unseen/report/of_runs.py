@@ -191,17 +191,28 @@ def _compared(found: Reported, data: "RunData", every: "Comparables", pair: "Pai
 
 
 def with_suites(found: Reported, folders: Sequence[Path]) -> Reported:
-    """A page with the sections about suites of data sets, first."""
+    """A page with the sections about suites of data sets, first, if runs ask for one or have all data sets of one."""
+    from unseen.analyses.core.suites import may_have_suites
     from unseen.report.core.suites import suite_sections
-    from unseen.runs.merge import merge_runs
-    from unseen.runs.record import read_runs
 
-    runs = read_runs(folders)
-    if not runs:
+    if not may_have_suites(folders):
         return found
-    data = merge_runs([(folder.resolve().name, run) for folder, run in zip(folders, runs, strict=True)])
-    sections = suite_sections(folders, data)
-    return replace(found, page=replace(found.page, sections=[*sections, *found.page.sections]))
+    first, sections = found.pair is not None, [*found.page.sections]  # a comparison that was asked for stays first
+    sections[first:first] = suite_sections(folders, _of_suites(folders))
+    return replace(found, page=replace(found.page, sections=sections))
+
+
+def _of_suites(folders: Sequence[Path]) -> "RunData":
+    """The runs as one, with the data sets of all kinds that suites have; backbones are matched by name."""
+    by_folder = {folder: page_kinds([folder]) for folder in folders}
+    kinds: list[Kind] = [kind for kind in ("concepts", "tasks") if any(kind in of for of in by_folder.values())]
+    parts = [_merged([folder for folder, of in by_folder.items() if kind in of], kind) for kind in kinds]
+    return replace(
+        parts[0],
+        scores=[score for part in parts for score in part.scores],
+        domains=[domain for part in parts for domain in part.domains],
+        scored=[each for part in parts for each in part.scored],
+    )
 
 
 def with_studies(found: Reported, folders: Sequence[Path], beside: Path | None = None) -> Reported:

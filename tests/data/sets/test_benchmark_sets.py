@@ -303,3 +303,16 @@ def test_sprites_that_are_not_black_and_white(tmp_path: Path) -> None:
     data = open_dataset(replace(DATASETS["dsprites-location"], counts=counts, gaps=True), tmp_path)
     with pytest.raises(UserError, match="a pixel of 255; expected 0 and 1"):
         data.source.read(0)
+
+
+def test_more_patches_than_there_can_be(tmp_path: Path) -> None:
+    import h5py
+
+    dataset = tiny("patch-camelyon", tmp_path)
+    shape = (1 << 40, 96, 96, 3)
+    with h5py.File(tmp_path / "pcam/camelyonpatch_level_2_split_test_x.h5", "w") as file:
+        file.create_dataset("x", shape, np.uint8, chunks=(1, 96, 96, 3), compression="gzip")
+    with h5py.File(tmp_path / "pcam/camelyonpatch_level_2_split_test_y.h5", "w") as file:
+        file.create_dataset("y", (1 << 40, 1, 1, 1), np.uint8, chunks=(1024, 1, 1, 1), compression="gzip")
+    with pytest.raises(UserError, match="1,099,511,627,776 patches"):
+        open_dataset(dataset, tmp_path)

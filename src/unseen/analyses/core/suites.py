@@ -14,6 +14,7 @@ from unseen.data.registry import DATASETS
 from unseen.errors import UserError
 from unseen.papers.suites import SUITES, Suite
 from unseen.runs.data import RunData
+from unseen.runs.record import read_record
 from unseen.runs.score import Score
 from unseen.studies.study_file import studies_in
 from unseen.studies.toml import read_study
@@ -89,6 +90,13 @@ def suites_of(folders: Sequence[Path]) -> set[str]:
         with suppress(UserError):
             found.add(read_study(path).based_on)
     return found & SUITES.keys()
+
+
+def may_have_suites(folders: Sequence[Path]) -> bool:
+    """Whether runs ask for a suite, or have data sets of the names of a whole one; their results are not read."""
+    names = {domain.name for folder in folders for domain in read_record(folder)[0].domains}
+    whole = any({*suite.datasets} <= names for suite in SUITES.values())
+    return whole or any(names & {*SUITES[name].datasets} for name in suites_of(folders))
 
 
 def part_notices(folders: Sequence[Path], data: RunData) -> list[str]:

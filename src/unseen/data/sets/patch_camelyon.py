@@ -21,6 +21,8 @@ FILES = {
 CLASSES = ("no tumour", "tumour")
 EXPECTED = "an HDF5 file of PatchCamelyon"
 SHAPE = (96, 96, 3)
+MOST_PATCHES = 1 << 24
+"""More than any part has: a small file could declare any number of them."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ def _labels(images: Path, labels: Path) -> list[int]:
         patches = hdf5_array(images, "x")
         if patches.shape[1:] != SHAPE or patches.dtype != np.uint8:
             raise UserError(f"{images}: expected bytes of shape (n, 96, 96, 3), found {patches.dtype} {patches.shape}")
+        if len(patches) > MOST_PATCHES:
+            raise UserError(f"{images}: {len(patches):,} patches, more than PatchCamelyon has")
     with reading(labels, EXPECTED):
         stored = hdf5_array(labels, "y")
         if stored.size != len(patches) or not np.issubdtype(stored.dtype, np.integer):

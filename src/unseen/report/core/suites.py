@@ -12,6 +12,9 @@ from unseen.runs.data import RunData
 from unseen.runs.score import shots_name
 from unseen.text.words import counted
 
+MOST_SENTENCES = 3
+"""Backbones whose means are in words; the table has all."""
+
 
 def suite_sections(folders: Sequence[Path], data: RunData) -> list[Section]:
     """A section for each suite that a run has whole, or that one of its studies asks for.
@@ -45,15 +48,12 @@ def _sentences(scores: SuiteScores, titles: Mapping[str, str]) -> Iterator[str]:
     if lacking:
         yield f"{lacking} ({_probe(scores)})."
     whole = {name: mean for name in scores.values if (mean := scores.mean(name)) is not None}
-    if whole:
-        best = max(whole, key=whole.__getitem__)
-        groups, tasks = scores.mean_of_groups(best), f"{100 * whole[best]:.1f}%"
-        over = f"over its {len(scores.suite.datasets)} data sets"
-        means = f"{tasks} on average {over}"
-        if groups is not None:
-            means += f", and {100 * groups:.1f}% as the mean of the means of its {len(scores.suite.groups)} groups"
-        highest = "" if len(whole) == 1 else " (the highest mean, without an interval)"
-        yield f"{scores.suite.title}, {_probe(scores)}: {best} has {means}{highest}."
+    for name, mean in list(whole.items())[:MOST_SENTENCES]:
+        groups, over = scores.mean_of_groups(name), f"over the {len(scores.suite.datasets)} data sets"
+        also = (
+            "" if groups is None else f", and {100 * groups:.1f}% over the means of {len(scores.suite.groups)} groups"
+        )
+        yield f"{scores.suite.title}, {_probe(scores)}: {name} has a mean of {100 * mean:.1f}% {over}{also}."
 
 
 def _probe(scores: SuiteScores) -> str:
@@ -71,8 +71,7 @@ def _table(number: int, scores: SuiteScores, titles: Mapping[str, str]) -> Table
         Column("Mean of data sets", f"of {len(suite.datasets)}", names=("mean-of-datasets",)),
         *(Column(titled[name].removesuffix(f" ({suite.title})"), names=(name,)) for name in suite.datasets),
     ]
-    order = sorted(scores.values, key=lambda name: -(scores.mean(name) or 0))
-    rows = [Row([*_cells(scores, name)], backbone=name) for name in order]
+    rows = [Row([*_cells(scores, name)], backbone=name) for name in scores.values]
     caption = f"{suite.title}: {_probe(scores)}, {shots_name(scores.shots)} shots, percent"
     return Table(f"suite-{suite.name}-{number}", columns, rows, caption=caption, sortable=True)
 
@@ -86,8 +85,7 @@ def _cells(scores: SuiteScores, backbone: str) -> Iterator[Cell]:
         yield _cell(mean, "main", "a mean over fewer data sets is not the suite’s")
     for name in scores.suite.datasets:
         reason = "not all of its images" if name in scores.partial else "no score"
-        cell = _cell(scores.values[backbone].get(name), "faint" if name in scores.partial else "", reason)
-        yield cell
+        yield _cell(scores.values[backbone].get(name), "faint" if name in scores.partial else "", reason)
 
 
 def _cell(value: float | None, style: str, reason: str) -> Cell:
