@@ -12,10 +12,10 @@ Target = Literal["class", "classes", "map", "normals", "depth", "boxes", "none"]
 """The label of an image: a class, several classes; for each pixel a class, a normal or a depth; boxes; or none."""
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
 """Accuracy; mean per-class accuracy; 11-point average precision, for images with several classes."""
-Test = Literal["author", "beyond-30", "fifth"]
-"""How test images are chosen: the authors' split; all but 30 images per class; a fifth."""
-Validation = Literal["author", "fifth"]
-"""How validation images are chosen: the authors' split, or a fifth of the training images."""
+Test = Literal["author", "beyond-30", "fifth", "held-810"]
+"""How test images are chosen: the authors' split; all but 30 images per class; a fifth; 810 images per class."""
+Validation = Literal["author", "fifth", "held-540"]
+"""How validation images are chosen: the authors' split; a fifth of the training images; 540 of them per class."""
 FewShot = Literal["kornblith", "cd-fsl", "other"]
 """The few-shot table a data set belongs to; `other` data sets are in no table of the paper."""
 LabelSpace = Literal["imagenet-1k", "cifar-10", "your own"]

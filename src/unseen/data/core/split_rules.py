@@ -14,6 +14,8 @@ from unseen.errors import UserError
 
 CALTECH_TRAIN = 30
 """Training images per class if the remaining images are for testing."""
+HELD_TEST, HELD_VALIDATION = 810, 540
+"""Images per class that are held out of EuroSAT."""
 
 
 def split_rows(
@@ -30,6 +32,11 @@ def split_rows(
     elif test == "fifth":
         rows = _move(rows, ALL, "test", fifth(_classes(rows, ALL), seed, where))
         rows = [row._replace(part="train") if row.part == ALL else row for row in rows]
+    elif test == "held-810":
+        rows = _move(rows, ALL, "test", first_of_each(_classes(rows, ALL), HELD_TEST, seed, where))
+        rows = [row._replace(part="train") if row.part == ALL else row for row in rows]
+    if validation == "held-540":
+        rows = _move(rows, "train", "val", first_of_each(_classes(rows, "train"), HELD_VALIDATION, seed, where))
     if validation == "fifth":
         rows = _move(rows, "train", "val", fifth(_classes(rows, "train"), seed, where, gaps=gaps))
     return list(rows)
@@ -40,7 +47,7 @@ def first_of_each(classes: Mapping[str, Sequence[str]], count: int, seed: int, w
     small = next((name for name, ids in classes.items() if len(ids) <= count), None)
     if small is not None:
         raise UserError(
-            f"{where}: {small} has {len(classes[small])} images, but {count} are for training, and testing needs 1"
+            f"{where}: {small} has {len(classes[small])} images, but {count} are drawn, and at least 1 must remain"
         )
     return {id_ for name, ids in classes.items() for id_ in _shuffled(name, ids, seed)[:count]}
 
