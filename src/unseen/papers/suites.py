@@ -46,8 +46,8 @@ SUITES: Mapping[str, Suite] = {
             tuple(name for names in VTAB_GROUPS.values() for name in names),
             VTAB_GROUPS,
             "Zhai et al. 2019, A Large-scale Study of Representation Learning with the Visual Task Adaptation "
-            "Benchmark. Its own protocol fine-tunes the whole network, with one setting of a small search for all "
-            "tasks: compare only scores of the same probe.",
+            "Benchmark. Its own protocol fine-tunes the whole network on images squashed to 224 × 224 pixels: compare "
+            "only scores of the same probe and preprocessing.",
         ),
         Suite(
             "unic-15",
