@@ -70,6 +70,12 @@ CASES: Mapping[str, Case] = {
         ("--backbone", "drawings:untrained", "--datasets", "seen,l5", "--limit", 6, "--shots", "all", "--seeds", 1),
         {"logistic"}, {"seen", "l5"},
     ),
+    "vtab-1k": Case((*DRAWN, "--datasets", "digits", "--limit", 20), {"linear"}, {"digits"}),
+    "dinov2-fine-grained": Case((*DRAWN, "--datasets", "digits", "--limit", 20), {"linear"}, {"digits"}),
+    "unic-15": Case(
+        (*DRAWN, *SHORT[:2], "--datasets", "digits", "--limit", 20, "--seeds", 1),
+        {"logistic"}, {"digits"},
+    ),
 }  # fmt: skip
 
 
@@ -101,7 +107,7 @@ def test_every_shipped_study_has_a_case() -> None:
     assert {*CASES} == {*shipped_studies()}
 
 
-SLOW = {"cog-v1", "detection", "drawings", "finetune"}
+SLOW = {"cog-v1", "detection", "dinov2-fine-grained", "drawings", "finetune"}
 """Studies whose probes other tests run too."""
 
 

@@ -34,7 +34,7 @@ OPTIONAL = {
     "onnx": "backbones (onnx:…)",
     "onnxruntime": "backbones (onnx:…)",
     "ray": "studies on several machines",
-    "h5py": "NYUv2 (tasks --dense)",
+    "h5py": "NYUv2, PatchCamelyon",
     "scikit-learn": "the data set digits",
 }
 """Package → its purpose."""

@@ -6,12 +6,20 @@ from typing import Annotated
 
 import typer
 
+from unseen.cli import completion
 from unseen.cli.output import Json, note, print_json, print_table
 
 
 def doctor(
     data: Annotated[
         Path | None, typer.Option(help="Instead, check which published data sets this folder contains.")
+    ] = None,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            help="With --data: only the data sets of this study, by its name or its file.",
+            autocompletion=completion.studies,
+        ),
     ] = None,
     check_features: Annotated[
         Path | None,
@@ -27,16 +35,21 @@ def doctor(
     Says how to install what is missing.
     """
     from unseen.cli.checks import all_checks
-    from unseen.cli.ls.datasets import state_rows
+    from unseen.cli.ls.datasets import state_rows, study_rows
+    from unseen.errors import UserError
 
     if check_features is not None:
         return _check_features(check_features, as_json=as_json)
+    if study is not None and data is None:
+        raise UserError("--study needs the folder of its data sets; add --data")
     if data is not None:
-        columns, found = state_rows(data)
+        columns, found = state_rows(data) if study is None else study_rows(data, study)
         if as_json:
             print_json([dict(zip(columns[1:], row[1:], strict=True)) for row in found])
         else:
             print_table(f"Data sets in {data}", columns, found, right=("images", "expected"))
+            if study is not None:
+                note(_how_much(study, [str(row[2]) for row in found]))
         return None
     checks = all_checks()
     if as_json:
@@ -49,6 +62,17 @@ def doctor(
         "data sets), unseen ls shift-sets --data FOLDER (shifts)."
     )
     return None
+
+
+def _how_much(study: str, states: list[str]) -> str:
+    """How much of a study is there, and what that means for a run."""
+    there = sum(state not in {"missing", "partial"} for state in states)
+    if there == len(states):
+        return f"\nAll data of {study} are there."
+    return (
+        f"\n{there} of {len(states)} rows are there. A run of {study} leaves the others out and says so; it has no "
+        "mean over all of them."
+    )
 
 
 def _check_features(path: Path, *, as_json: bool) -> None:

@@ -35,6 +35,19 @@ def print_summary(found: "Reported", table: Path | None) -> None:
         from unseen.cli.task_results import print_task_results
 
         print_task_results(found.source, table)
+    _print_suites(found)
+
+
+def _print_suites(found: "Reported") -> None:
+    """Print the tables of suites, and what they lack."""
+    from unseen.report.tasks.tables import text_of
+
+    for section in found.page.sections:
+        for each in section.tables if section.name.startswith("suite-") else ():
+            titles = [column.title for column in each.columns]
+            print_table(each.caption, titles, [[text_of(cell) for cell in row.cells] for row in each.rows], titles[1:])
+        for sentence in section.sentences if section.name.startswith("suite-") else ():
+            console().print(f"\n{sentence}")
 
 
 def write_quietly(found: "Reported", table: Path) -> None:

@@ -19,6 +19,7 @@ from unseen.metrics.accuracy import mean_per_class_accuracy, top_k_accuracy
 from unseen.metrics.average_precision import average_precision_11_point
 from unseen.metrics.calibration import ReliabilityBins, fit_temperature, reliability_bins
 from unseen.probes.arrays import checked_features
+from unseen.probes.class_gaps import TrainedFirst
 from unseen.probes.newton.search import Converge, Stage, choose_penalty
 from unseen.probes.newton.walk import Solved
 from unseen.probes.units import Units, class_units
@@ -177,19 +178,23 @@ def many_shot(
         raise UserError(f"the metric {metric} does not match labels of shape {tuple(train.y.shape)}")
     for name, features in (("training", X), ("validation", X_val), ("test", X_test)):  # before anything is fitted
         checked_features(features, name)
+    order = None if train.multi_label else TrainedFirst.of(train.y, val.y, test.y)
+    labels, whole = torch.cat([train.y, val.y]), _as_it_is
+    if order is not None and not order.whole:
+        labels, whole = order.labels(labels), order.scores
     choice = choose_penalty(
         torch.cat([X, X_val]),
-        torch.cat([train.y, val.y]),
+        labels,
         len(X),
         protocol.penalties,
-        lambda scores: metric_value(scores, val, metric) if bool(scores.isfinite().all()) else WORST,
+        lambda scores: metric_value(whole(scores), val, metric) if bool(scores.isfinite().all()) else WORST,
         converge=protocol.converge,
         tol=protocol.tol,
         max_iterations=protocol.max_iterations,
         solved=solved,
         watch=watch,
     )
-    scores = choice.refit.scores(X_test)
+    scores = whole(choice.refit.scores(X_test))
     if not bool(scores.isfinite().all()):
         raise UserError(
             "the linear probe's scores of test samples are not finite numbers; the features may be too large: divide "
@@ -205,9 +210,19 @@ def many_shot(
         refit_converged=choice.refit_converged,
         calibration=None
         if train.multi_label
-        else _calibration((choice.chosen.scores(X_val), val.y), (scores, test.y), protocol),
+        else _calibration(_of_trained(whole(choice.chosen.scores(X_val)), val.y, train.y), (scores, test.y), protocol),
         units=class_units(scores, test),
     )
+
+
+def _as_it_is(scores: Tensor) -> Tensor:
+    return scores
+
+
+def _of_trained(scores: Tensor, y: Tensor, trained: Tensor) -> tuple[Tensor, Tensor]:
+    """Scores and labels of the samples whose classes were trained: no temperature makes up for the others."""
+    known = torch.isin(y, trained)
+    return scores[known], y[known]
 
 
 def metric_value(scores: Tensor, labels: Labels, metric: Metric) -> float:

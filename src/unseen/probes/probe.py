@@ -167,6 +167,7 @@ class Probe:
         once: whether a study fits it with the first seed only, unless it has a number of seeds of its own: it chooses
             among several draws of its own.
         keeps_units: whether its fits keep what each unit of the test set contributes (`Fit.units`).
+        takes_gaps: whether it can be fitted if only test images have some class.
         extended: whether it is one of the further probes of ImageNet-CoG's first version (`--extended all`).
         scored: whether it gives class scores (`test_scores`), which a user's own metrics need.
         default_shots: the default of `shots`.
@@ -185,6 +186,7 @@ class Probe:
     keeps_units: ClassVar[bool] = False
     random: ClassVar[bool] = False
     trains_at_random: ClassVar[bool] = False
+    takes_gaps: ClassVar[bool] = False
     extended: ClassVar[bool] = False
     scored: ClassVar[bool] = False
     default_shots: ClassVar[tuple[int | None, ...]] = (None,)

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 Order = Literal["training", "sorted"]
 """Order of class indices, which draws depend on: that of the training features, or by name."""
-ORDER, LABELS = "order of classes", "labels"
-"""Entries of the inputs of a job, if the order is not that of the training features, or labels are several classes."""
-SEVERAL, RANKING = "several classes", "ranking"
+ORDER, LABELS, GAPS = "order of classes", "labels", "classes without samples"
+"""Entries of the inputs of a job, if the order is not that of the training features, labels are not single classes, or
+classes may lack training or validation samples.
+"""
+SEVERAL, RANKING, STAY = "several classes", "ranking", "stay"
 KINDS: Mapping[Target, str] = {"classes": SEVERAL, "ranking": RANKING}
 """The kinds of labels as inputs of jobs, if they are not single classes."""
 
@@ -44,6 +46,7 @@ class Vectors:
         metric: the data set's own.
         order: order of the class indices.
         parts: what the columns of a vector are, if its features record it; jobs do not depend on it.
+        gaps: whether classes may lack training or validation samples, as in `Dataset`.
     """
 
     backbone: str
@@ -59,6 +62,7 @@ class Vectors:
     metric: str = "top1"
     order: Order = "training"
     parts: tuple[VectorPart, ...] = ()
+    gaps: bool = False
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -69,7 +73,8 @@ class Vectors:
         """The inputs of jobs on these features."""
         ordered = {} if self.order == "training" else {ORDER: self.order}
         labelled = {LABELS: KINDS[self.target]} if self.target in KINDS else {}
-        return {split: self.hashes.get(split, "") for split in self.splits} | ordered | labelled
+        with_gaps = {GAPS: STAY} if self.gaps else {}
+        return {split: self.hashes.get(split, "") for split in self.splits} | ordered | labelled | with_gaps
 
     @property
     def extracted(self) -> bool:
@@ -84,7 +89,14 @@ class Vectors:
 
     def takes(self, probe: Probe) -> bool:
         """Whether a probe can be fitted to such labels and splits."""
-        return self.target in probe.targets and (ALL not in self.rows or not probe.split)
+        fits = self.target in probe.targets and (ALL not in self.rows or not probe.split)
+        return fits and (probe.takes_gaps or not self.untrained)
+
+    @property
+    def untrained(self) -> list[int]:
+        """The classes that only test images have, of data that may have gaps."""
+        counts = self.counts.train if self.gaps and self.counts is not None else ()
+        return [number for number, count in enumerate(counts) if count == 0]
 
     def usable_shots(self, probe: Probe, shots: Sequence[int | None]) -> list[int | None]:
         """Numbers of shots without those for which there are too few samples."""
@@ -142,7 +154,8 @@ def _split_data(parts: Mapping[str, Features], reads: Mapping[str, str], where: 
         return _ranking_data(aligned["train"], aligned["test"], where)
     several = reads.get(LABELS) == SEVERAL
     if several or reads.get(ORDER) == "sorted":  # otherwise `align` has refused them
-        check_classes(split_labels(aligned), where, "every class needs one", several=several)
+        gaps = reads.get(GAPS) == STAY
+        check_classes(split_labels(aligned), where, "every class needs one", several=several, gaps=gaps)
     classes, labels = _labels(aligned, several=several)
     if ALL in aligned:
         whole = aligned[ALL]

@@ -141,10 +141,11 @@ def report_on(
         from unseen.report.axes.page import axes_page
 
         shown = study_axes(folders, shifts, published=published)
-        return with_studies(_with_all_comparisons(Reported(axes_page(shown), shown), folders), folders, beside)
+        compared = _with_all_comparisons(Reported(axes_page(shown), shown), folders)
+        return with_studies(with_suites(compared, folders), folders, beside)
     pair = None if compare is None else _pair(folders, compare, shots)
     found = _shift_page(folders, id_sets, ood_sets) if kinds[0] == "shifts" else PAGES[kinds[0]](folders)
-    return with_studies(with_resolution(found, folders, kinds[0], pair), folders, beside)
+    return with_studies(with_suites(with_resolution(found, folders, kinds[0], pair), folders), folders, beside)
 
 
 def with_resolution(
@@ -209,6 +210,31 @@ def _compared(found: Reported, data: "RunData", every: "Comparables", pair: "Pai
     return replace(found, page=replace(found.page, sections=sections), every=every, pair=pair)
 
 
+def with_suites(found: Reported, folders: Sequence[Path]) -> Reported:
+    """A page with the sections about suites of data sets, first, if runs ask for one or have all data sets of one."""
+    from unseen.analyses.core.suites import may_have_suites
+    from unseen.report.core.suites import suite_sections
+
+    if not may_have_suites(folders):
+        return found
+    first, sections = found.pair is not None, [*found.page.sections]  # a comparison that was asked for stays first
+    sections[first:first] = suite_sections(folders, _of_suites(folders))
+    return replace(found, page=replace(found.page, sections=sections))
+
+
+def _of_suites(folders: Sequence[Path]) -> "RunData":
+    """The runs as one, with the data sets of all kinds that suites have; backbones are matched by name."""
+    by_folder = {folder: page_kinds([folder]) for folder in folders}
+    kinds: list[Kind] = [kind for kind in ("concepts", "tasks") if any(kind in of for of in by_folder.values())]
+    parts = [_merged([folder for folder, of in by_folder.items() if kind in of], kind) for kind in kinds]
+    return replace(
+        parts[0],
+        scores=[score for part in parts for score in part.scores],
+        domains=[domain for part in parts for domain in part.domains],
+        scored=[each for part in parts for each in part.scored],
+    )
+
+
 def with_studies(found: Reported, folders: Sequence[Path], beside: Path | None = None) -> Reported:
     """A page with the section about the studies of its runs, before the last section."""
     from unseen.report.core.study import study_section
@@ -244,7 +270,7 @@ def write_run_pages(folder: Path) -> dict[Path, Reported]:
     kinds = [kind for kind, axes in KINDS.items() if data.on_axes(*axes).scores and {*axes} & {*data.axes}]
     pages = dict[Path, Reported]()
     for place, kind in enumerate(kinds):
-        shown = with_resolution(PAGES[kind]([folder]), [folder], kind)
+        shown = with_suites(with_resolution(PAGES[kind]([folder]), [folder], kind), [folder])
         pages[folder / (REPORT if place == 0 else f"report-{kind}.html")] = with_studies(shown, [folder], folder)
     for path, found in pages.items():
         others = [other.name for other in pages if other != path]

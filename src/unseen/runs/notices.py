@@ -117,6 +117,10 @@ SENTENCES = {
         "{title}: no training image shows {classes}, which test images show; this cannot be learned, and scores of 0 "
         "lower the mean."
     ),
+    "classes-only-tested": (
+        "{title}: no training or validation image is of {classes}. Their {images} of {of} test images stay in the "
+        "score, and count as wrong."
+    ),
     "features-read-again": (
         "{title}: the training features ({size}) do not fit into free GPU memory ({free}), so that every pass reads "
         "them from main memory or disk, which takes longer. At most {patches} patches per training image "

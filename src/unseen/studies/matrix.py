@@ -9,6 +9,7 @@ from unseen.data.core.open_dataset import OpenDataset
 from unseen.data.core.rows import ALL, SPLIT_WORDS
 from unseen.errors import UserError
 from unseen.probes.probe import Probe
+from unseen.studies.class_gaps import untrained_classes
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.text.words import joined
 
@@ -38,6 +39,8 @@ def why_not(probe: Probe, data: StudyData) -> str:
         return f"{probe.name} takes {wanted}, not {LABELS[data.dataset.target]}"
     if probe.input == "outputs" and data.is_test_set:
         return ""
+    if not probe.takes_gaps and data.opened is not None and untrained_classes(data.opened):
+        return f"{probe.name} needs training images of every class"
     lacking = [split for split in probe.needed_splits if split not in splits_in(data)]
     return f"{probe.name} needs {joined([SPLIT_WORDS[each] for each in lacking])} images" if lacking else ""
 

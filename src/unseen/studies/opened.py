@@ -24,6 +24,7 @@ from unseen.studies.concepts.domains import open_domains, splits_used
 from unseen.studies.concepts.levels import ChosenLevels, choose_levels
 from unseen.studies.keys import ALL
 from unseen.studies.places import LEVELS, Places
+from unseen.studies.places import LEVELS as IMAGES
 from unseen.studies.study import Study
 from unseen.studies.watch import Watch
 
@@ -142,8 +143,11 @@ def open_data(
     domains = list(levels.names) if levels and every else [known[w.lower()] for w in words if w.lower() in known]
     domains = [name for name in levels.names if name in domains] if levels else []
     others = [word for word in words if word.lower() not in known and word != ALL]
-    found, notices = list[StudyData](), list[Notice]()
+    found, notices, absent = list[StudyData](), list[Notice](), list[Notice]()
     splits: SplitsUsed | None = None
+    if levels and others and features is None and lacks_level_images(levels, places):
+        absent = [left_out(name, f"{name}: the images of the levels are not there") for name in domains]
+        domains = []
     if levels and domains:
         if features is None:
             opened, sentences = open_domains(study, levels, domains, places, watch)
@@ -152,13 +156,13 @@ def open_data(
             found += [StudyData(each.dataset, each, is_domain=True) for each in opened]
         else:
             found += [StudyData(_domain(name, levels.known.get(name, ())), is_domain=True) for name in domains]
-    absent, folders = list[Notice](), list[Path]()
+    folders = list[Path]()
     if not levels or others or given:
         more = _Others(study, places, wanted, watch, features, levels.names if levels else ())
         found += more.every() if every else ()
         there = {each.name for each in found}
         found += more.named([word for word in others if word not in there], given)
-        absent, folders = more.absent, more.folders
+        absent, folders = [*absent, *more.absent], more.folders
     if not found and not folders:
         raise UserError(_nothing(study, absent, features))
     refuse_same_names(each.name for each in found)
@@ -187,6 +191,11 @@ def _levels(study: Study, places: Places, features: Path | None, watch: Watch) -
         features=features,
         tell=watch.tell,
     )
+
+
+def lacks_level_images(levels: ChosenLevels, places: Places) -> bool:
+    """Whether levels are of images that were given no place; other data sets of a study are used without them."""
+    return levels.data is None and levels.drawn is None and places.place(IMAGES) is None
 
 
 def _domain(name: str, concepts: Sequence[str]) -> Dataset:
@@ -225,14 +234,14 @@ class _Others:
     folders: list[Path] = field(default_factory=list)
 
     def every(self) -> Iterator[StudyData]:
-        """All data sets that exist and that a probe takes."""
+        """All data sets that exist and that a probe takes, except for samples of others."""
         root = self.places.root
         if "outputs" in self.wanted.inputs:
             if root is None:
                 raise UserError(f"say where the test sets are: the folder that contains them ({option('data')})")
             yield from map(self._test_set, sets_below(root))
         for dataset in [*task_sets().values(), *dense_sets().values()]:
-            if not self.wanted.takes(dataset):
+            if dataset.sample_of or not self.wanted.takes(dataset):
                 continue
             if self.features is not None:
                 if (self.features / dataset.name).is_dir():

@@ -1,7 +1,7 @@
 """The features of a backbone on a data set, as a study probes and records them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -150,12 +150,14 @@ def features_of_task(backbone: str, dataset: Dataset, places: Mapping[str, Path]
         ordered = dict(zip(parts, aligned, strict=True))
         where = f"features by {backbone}"
         if dataset.has_classes:
-            check_classes(split_labels(ordered), where, "every class needs one", several=dataset.multi_label)
+            remedy, several = "every class needs one", dataset.multi_label
+            check_classes(split_labels(ordered), where, remedy, several=several, gaps=dataset.gaps)
     except UserError as error:
         raise UserError(f"{dataset.name}: {error}") from None
-    return probed_features(
+    found = probed_features(
         backbone, dataset.name, ordered, places, order="sorted", target=dataset.target, metric=dataset.metric
     )
+    return replace(found, gaps=dataset.gaps)
 
 
 def samples_of(parts: Mapping[str, Features]) -> SamplesPerClass | None:

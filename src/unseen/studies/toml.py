@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from unseen.errors import UserError, look_up
@@ -147,7 +148,16 @@ def _line(each: Key, value: Any, comments: bool) -> str:
     if not comments or not each.help:
         return line
     commented = f"{line:{WIDTH}}  # {each.help}"
-    return commented if len(commented) <= MOST_WIDTH else f"# {each.help}\n{line}"
+    return commented if len(commented) <= MOST_WIDTH else f"# {each.help}\n{_folded(each, line, single)}"
+
+
+def _folded(each: Key, line: str, value: Any) -> str:
+    """A line, or several for a long list of words, which may be broken at every space."""
+    if len(line) <= MOST_WIDTH or not isinstance(value, tuple) or any(" " in str(word) for word in value):
+        return line
+    text = ", ".join(map(toml_value, value))
+    items = wrap(text, MOST_WIDTH - 3, break_long_words=False, break_on_hyphens=False)
+    return "\n".join([f"{toml_key(each.name)} = [", *(f"  {part}" for part in items[:-1]), f"  {items[-1]},", "]"])
 
 
 def study_keys() -> Iterator[tuple[str, Key]]:

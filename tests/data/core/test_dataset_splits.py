@@ -47,7 +47,7 @@ def test_a_fifth_of_the_training_images_validates(name: str) -> None:
         assert counts["train"] + counts["val"] == 30 * dataset.classes
 
 
-@pytest.mark.parametrize("name", ["caltech101", "cars", "pets", "sun397", "digits"])
+@pytest.mark.parametrize("name", ["caltech101", "cars", "pets", "sun397", "digits", "eurosat-split", "stl10"])
 def test_expected_counts_follow_from_the_rules(name: str) -> None:
     """The counts that metadata state, from uneven classes of the true number and total."""
     dataset = DATASETS[name]
@@ -89,7 +89,7 @@ def test_a_known_draw() -> None:
 
 
 def test_classes_that_cannot_be_split() -> None:
-    with pytest.raises(UserError, match="set: 001 has 30 images, but 30 are for training"):
+    with pytest.raises(UserError, match="set: 001 has 30 images, but 30 are drawn"):
         split_rows(rows_of([31, 30], "all"), "beyond-30", "fifth", 0, "set")
     with pytest.raises(UserError, match="set: 000 has 2 training images, too few to hold out a fifth"):
         split_rows(rows_of([2, 50], "train"), "author", "fifth", 0, "set")

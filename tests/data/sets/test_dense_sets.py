@@ -16,9 +16,9 @@ from scipy.io import savemat
 from unseen.data.core.dense.label_survey import survey_labels
 from unseen.data.core.dense.labels import IGNORED, Objects
 from unseen.data.core.open_dataset import OpenDataset, open_dataset
+from unseen.data.formats import hdf5
 from unseen.data.formats.map_files import read_indices
 from unseen.data.registry import dense_sets, get_dataset
-from unseen.data.sets import nyuv2
 from unseen.errors import UserError
 
 
@@ -232,7 +232,7 @@ def test_nyuv2_is_in_its_own_file_and_not_larger_than_images(tmp_path: Path) -> 
         ),
     }
     for message, make in makers.items():
-        nyuv2._opened.cache_clear()
+        hdf5._opened.cache_clear()
         place.unlink(missing_ok=True)
         with h5py.File(place, "w") as file:
             make(file)

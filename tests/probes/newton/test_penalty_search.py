@@ -13,8 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
-from unseen.errors import UserError
 from unseen.probes.newton import search
+from unseen.probes.newton.path import logistic_path
 from unseen.probes.newton.search import Choice, Classifier, Stage, choose_penalty
 from unseen.probes.newton.walk import Solved
 
@@ -126,8 +126,11 @@ def test_a_class_that_one_part_lacks() -> None:
     rows, labels = torch.cat([X[:40], X[40:][held]]), torch.cat([y[:40], y[40:][held]])
     found = choose_penalty(rows, labels, 40, PENALTIES[::4], accuracy(labels[40:]))
     assert found.refit.bias.shape == (3,)
-    with pytest.raises(UserError, match="class 3 has validation samples, but no training sample"):
-        choose_penalty(X, torch.cat([y[:59], torch.tensor([3])]), 40, PENALTIES, spread)
+    more = torch.cat([y[:59], torch.tensor([3])])
+    found = choose_penalty(X, more, 40, PENALTIES[::4], lambda scores: float(scores[:, 0].mean()))
+    assert (found.chosen.bias.shape, found.refit.bias.shape) == ((3,), (4,))
+    path = logistic_path(X, more, PENALTIES[::4][found.place : found.place + 1])
+    assert torch.allclose(found.refit.weights, path.weights[0], atol=1e-4)
 
 
 def test_penalties_that_leave_nothing_to_learn_do_not_end_the_search() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from unseen.analyses.core.rankings import Ranked, Ranking, rankings
+from unseen.analyses.core.suites import part_notices
 from unseen.errors import UserError
 from unseen.runs.data import Backbone, RunData
 from unseen.runs.score import shots_name
@@ -106,7 +107,7 @@ def leaderboard_of(
         rankings=tuple(ranked),
         backbones=tuple(data.backbones),
         titles={domain.name: domain.title for domain in data.domains},
-        notices=tuple(data.notices),
+        notices=(*data.notices, *part_notices(folders, data)),
         places=tuple(str(folder) for folder in folders),
     )
 

@@ -13,10 +13,10 @@ Target = Literal["class", "classes", "map", "normals", "depth", "boxes", "rankin
 the queries of a retrieval benchmark; or none."""
 Metric = Literal["top1", "mean-per-class", "map-11-point"]
 """Accuracy; mean per-class accuracy; 11-point average precision, for images with several classes."""
-Test = Literal["author", "beyond-30", "fifth"]
-"""How test images are chosen: the authors' split; all but 30 images per class; a fifth."""
-Validation = Literal["author", "fifth"]
-"""How validation images are chosen: the authors' split, or a fifth of the training images."""
+Test = Literal["author", "beyond-30", "fifth", "held-810"]
+"""How test images are chosen: the authors' split; all but 30 images per class; a fifth; 810 images per class."""
+Validation = Literal["author", "fifth", "held-540"]
+"""How validation images are chosen: the authors' split; a fifth of the training images; 540 of them per class."""
 FewShot = Literal["kornblith", "cd-fsl", "other"]
 """The few-shot table a data set belongs to; `other` data sets are in no table of the paper."""
 LabelSpace = Literal["imagenet-1k", "cifar-10", "your own"]
@@ -75,6 +75,9 @@ class Dataset:
             images only, and its name is its column in tables: the ImageNet testbed's name if it has the set, except
             for ObjectNet, which is `objectnet-1.0-beta` there.
         space: what the labels of a test set are.
+        gaps: whether classes may be without training or validation images. They stay in the score, and those that only
+            test images have are named by a notice.
+        sample_of: name of the data set that this is a sample of; it is used only where it is named.
         revision: of a test set, increased when this code starts to give other pixels or labels for the same files.
         content: for a user's own data set, the hash of its images, classes and splits; otherwise empty.
         shared: number of test images of a user's own data set that are also training images, if the user allowed them.
@@ -97,6 +100,8 @@ class Dataset:
     column: int = 0
     shifted: bool | None = None
     space: LabelSpace | None = None
+    gaps: bool = False
+    sample_of: str = ""
     revision: int = 1
     content: str = ""
     shared: int = 0

@@ -183,11 +183,12 @@ def open_dataset(dataset: Dataset, root: Path | None, *, seed: int = 0, partial:
 
 def _with_classes(dataset: Dataset, rows: Sequence[Row], seed: int) -> list[Row]:
     """The rows in their splits, which must have all classes."""
-    divided = split_rows(rows, dataset.test, dataset.validation, seed, dataset.name)
+    divided = split_rows(rows, dataset.test, dataset.validation, seed, dataset.name, gaps=dataset.gaps)
     labels: dict[str, set[str]] = {}
     for row in divided:
         labels.setdefault(row.part, set()).add(row.label)
-    check_classes(labels, dataset.name, f"complete the data set: {dataset.get}", several=dataset.multi_label)
+    remedy = f"complete the data set: {dataset.get}"
+    check_classes(labels, dataset.name, remedy, several=dataset.multi_label, gaps=dataset.gaps)
     return divided
 
 
@@ -199,16 +200,20 @@ def examine(dataset: Dataset, root: Path | None) -> State:
     return State("partial" if copy.fault else "complete", copy.place, copy.images, copy.fault)
 
 
-def check_classes(labels: Mapping[str, Collection[str]], where: str, remedy: str, *, several: bool) -> None:
+def check_classes(
+    labels: Mapping[str, Collection[str]], where: str, remedy: str, *, several: bool, gaps: bool = False
+) -> None:
     """Refuse splits that cannot be used for training or scoring.
 
-    There must be at least two classes, and each must occur in every split. If images have several classes, a class that
-    every training image shows cannot be learned either.
+    There must be at least two classes, and each must occur in every split, unless the data set has gaps: then two must
+    have training images. If images have several classes, a class that every training image shows cannot be learned
+    either.
 
     Args:
         labels: the distinct labels of each split, or of `all`.
         remedy: advice for a missing class.
         several: whether an image has several classes.
+        gaps: whether classes may lack training or validation images (`Dataset.gaps`).
     """
     classes = _class_names((label for names in labels.values() for label in names), several=several)
     if len(classes) < 2:
@@ -218,9 +223,11 @@ def check_classes(labels: Mapping[str, Collection[str]], where: str, remedy: str
     shown = {
         split: [set(shown_classes(label)) if several else {label} for label in names] for split, names in labels.items()
     }
+    if gaps and len(set(labels.get("train", ()))) < 2:
+        raise UserError(f"{where}: fewer than two classes have training images; {remedy}")
     for split, word in SPLIT_WORDS.items():
         empty = sorted(set(classes).difference(*shown.get(split, [])))
-        if empty:
+        if empty and (not gaps or not shown.get(split)):
             more = f" and {len(empty) - 1} more classes" if len(empty) > 1 else ""
             raise UserError(f"{where}: no {word} image of {empty[0]}{more}; {remedy}")
     always = sorted(set.intersection(*shown["train"]))

@@ -1,8 +1,6 @@
 """NYU Depth v2: surface normals and depths of 1,449 rooms, 795 for training and 654 for testing."""
 
 from dataclasses import dataclass
-from functools import lru_cache
-from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.data.core.dataset import Dataset, Layout
-from unseen.data.core.decoding.decode import MAX_PIXELS
 from unseen.data.core.entries import EntryTable
 from unseen.data.core.releases import provenance
 from unseen.data.core.rows import IMAGE, Listing, Row
 from unseen.data.core.source import ImageSource
+from unseen.data.formats.hdf5 import hdf5_array
 from unseen.data.formats.map_files import read_colours, read_indices, unit_normals
 from unseen.data.formats.matlab import read_mat, whole_numbers
 from unseen.errors import UserError
-from unseen.extras import naming_extras
 from unseen.reading.guard import reading
 
 IMAGES, SPLITS, NORMALS, MASKS = "nyu_depth_v2_labeled.mat", "splits.mat", "normals_gt/normals", "normals_gt/masks"
@@ -101,37 +98,11 @@ def _rooms(path: Path, name: str) -> list[int]:
 
 def _read(path: Path, name: str, room: int, dtype: type, dimensions: int) -> NDArray[Any]:
     with reading(path, "NYU Depth v2"):
-        values = _array(path, name)
+        values = hdf5_array(path, name)
         if values.ndim != dimensions + 1 or values.dtype != dtype or room >= len(values):
             raise UserError(f"{path}: '{name}' is {values.dtype} of shape {values.shape}, without room {room}")
         array: NDArray[Any] = values[room]
     return array
-
-
-def _array(path: Path, name: str) -> Any:
-    """An array stored in the file itself, with rooms no larger than images may be.
-
-    HDF5 can read the values of an array from other files, or expand a few bytes to terabytes; both are refused.
-    """
-    import h5py
-
-    file = _opened(path)
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
-        raise UserError(f"{path}: '{name}' is not an array stored in the file itself")
-    values = file[name]
-    if values.external or values.is_virtual:
-        raise UserError(f"{path}: refused, '{name}' takes its values from other files")
-    for shape in (values.shape[1:], values.chunks or ()):
-        if prod(shape) > 3 * MAX_PIXELS:
-            raise UserError(f"{path}: '{name}' is of {values.shape}, larger than images may be")
-    return values
-
-
-@lru_cache(maxsize=2)
-def _opened(path: Path) -> Any:
-    with naming_extras():
-        import h5py
-    return h5py.File(path, "r")
 
 
 _GET = f"NYU Depth Dataset V2: {IMAGES} and {SPLITS}"

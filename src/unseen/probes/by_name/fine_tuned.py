@@ -39,6 +39,7 @@ class FineTuned(Probe):
     purpose: ClassVar[str] = "what a backbone reaches once it is trained too"
     input: ClassVar[Input] = "images"
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
+    takes_gaps: ClassVar[bool] = True
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
     random: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True

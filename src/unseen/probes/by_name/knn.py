@@ -24,6 +24,7 @@ class KNN(DrawnProbe):
     purpose: ClassVar[str] = "a quick look: nothing is trained"
     scored: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
+    takes_gaps: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5")
     k: int | tuple[int, ...] = key(20, "number of neighbours that vote, or several numbers", least=1)
     weights: Literal["exponential", "uniform", "distance"] = key(

@@ -55,6 +55,7 @@ class Linear(Probe):
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
     random: ClassVar[bool] = True
     scored: ClassVar[bool] = True
+    takes_gaps: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     revision: ClassVar[int] = 6
@@ -116,7 +117,7 @@ class Linear(Probe):
             import torch
 
             X, y = torch.cat([X, rows_on(held.X, data.device, copies=8)]), torch.cat([y, held.y.to(y)])
-        return iter([(self.name, refitted_scores(X, y, X_test, kept["penalty"], self.search))])
+        return iter([(self.name, refitted_scores(X, y, X_test, kept["penalty"], self.search, data.y_test))])
 
     def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         if self.search.temperature == "test-folds":
@@ -139,13 +140,26 @@ class Linear(Probe):
 
 
 def refitted_scores(
-    X: "Tensor", y: "Tensor", X_test: "Tensor", penalty: float, protocol: "ManyShotProtocol"
+    X: "Tensor",
+    y: "Tensor",
+    X_test: "Tensor",
+    penalty: float,
+    protocol: "ManyShotProtocol",
+    y_test: "Tensor | None" = None,
 ) -> "Tensor":
-    """(m, c) logits of the regression on all samples with a known penalty."""
+    """(m, c) logits of the regression on all samples with a known penalty.
+
+    Args:
+        y_test: labels of the test samples, which may have classes that no training sample has.
+    """
     import torch
 
+    from unseen.probes.class_gaps import TrainedFirst
     from unseen.probes.newton.path import logistic_path
 
+    order = TrainedFirst.of(y, y, y_test.to(y)) if y.ndim == 1 and y_test is not None else None
+    if order is not None and not order.whole:
+        return order.scores(refitted_scores(X, order.labels(y), X_test, penalty, protocol))
     penalties = torch.tensor([penalty], dtype=torch.float64)
     path = logistic_path(X, y, penalties, tol=protocol.tol, max_iterations=protocol.max_iterations)
     return X_test.double() @ path.weights[0] + path.bias[0]

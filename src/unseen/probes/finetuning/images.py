@@ -119,7 +119,9 @@ def load_task_images(
 
 
 def task_labels(opened: OpenDataset) -> Labels:
-    """Labels of training, validation and test images, in this order; every class must occur in all three."""
+    """Labels of training, validation and test images, in this order; every class must occur in all three, unless the
+    data set has gaps.
+    """
     import torch
 
     name, manifest, classes = opened.dataset.name, opened.manifest, opened.classes
@@ -130,7 +132,8 @@ def task_labels(opened: OpenDataset) -> Labels:
         here = [entry.label for entry, part in zip(manifest.entries, manifest.splits, strict=True) if part == split]
         if not here:
             raise UserError(f"{name}: no {word} images; fine-tuning needs training, validation and test images")
-        _refuse_missing_class(here, classes, f"{name}: no {word} image of", opened.dataset.multi_label)
+        if not opened.dataset.gaps:
+            _refuse_missing_class(here, classes, f"{name}: no {word} image of", opened.dataset.multi_label)
         words += here
     if opened.dataset.multi_label:
         shown = targets(words, classes)

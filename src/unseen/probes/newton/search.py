@@ -24,7 +24,6 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from unseen.errors import UserError
 from unseen.probes.arrays import checked_features
 from unseen.probes.newton.arguments import check_options, checked_classes, checked_targets
 from unseen.probes.newton.lbfgs import Minimum
@@ -117,7 +116,7 @@ def choose_penalty(
 
     Args:
         X: (n, d) features of training samples, then of validation samples.
-        y: their labels; all classes must occur among training samples.
+        y: their labels. Classes without training samples are the last; their columns are only in the refit.
         training: number of training samples.
         penalties: (p,) positive, increasing.
         judge: the validation score of (n − training, c) scores; larger is better.
@@ -131,8 +130,6 @@ def choose_penalty(
     labels = checked_targets(y, X) if y.ndim == 2 else checked_classes(y, X)
     of_training = y[:training]
     train = checked_targets(of_training, X[:training]) if y.ndim == 2 else checked_classes(of_training, X[:training])
-    if y.ndim == 1 and int(labels.max()) > int(train.max()):
-        raise UserError(f"class {int(labels.max())} has validation samples, but no training sample")
     path = penalties.to(X.device, torch.float64).flip(0)
     basis = centred_eigenbasis(X)
     task = prepare(basis, train, float(path[0]), tol, max_iterations, torch.float64)
@@ -144,7 +141,10 @@ def choose_penalty(
     place = _best(fits)
     both = prepare(basis, labels, float(path[0]), tol, max_iterations, torch.float64)
     way = path[: place + 1]
-    refit = _optimum(both, 0, way, fits[place], solved.get("refit", ()), lambda each: watch("refit", each, 1))
+    more = int(labels.max()) - int(train.max()) if y.ndim == 1 else 0
+    refit = _optimum(
+        both, 0, way, _with_classes(fits[place], more), solved.get("refit", ()), lambda each: watch("refit", each, 1)
+    )
     untried = len(path) - len(fits)
     return Choice(
         place=len(path) - 1 - place,
@@ -293,6 +293,15 @@ def _optimum(
         solution = replace(last.found, iterations=solution.iterations + last.found.iterations)
     watch(Solved(number, one, solution, task.basis_name))
     return solution
+
+
+def _with_classes(fit: _Fit, more: int) -> _Fit:
+    """The fit as a start for one with more classes, which are as unlikely as the least likely one."""
+    if not more:
+        return fit
+    columns = torch.zeros_like(fit.coefs[:, :, :1])
+    columns[:, -1] = fit.coefs[:, -1].amin(1, keepdim=True)
+    return replace(fit, coefs=torch.cat([fit.coefs, columns.expand(-1, -1, more)], dim=2))
 
 
 def _best(fits: Sequence[_Fit]) -> int:

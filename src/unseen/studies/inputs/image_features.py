@@ -174,6 +174,8 @@ def expected_features(data: StudyData, backbone: Backbone) -> ProbedFeatures:
         metric=data.dataset.metric,
         order=order,
         parts=stored_parts({"backbone": vars(backbone.spec)}),
+        gaps=data.dataset.gaps,
+        names=tuple(names),
         limit=opened.manifest.limit,
     )
 

@@ -32,6 +32,7 @@ from unseen.runs.parts import loads
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.sent_backbone import sent_backbones
 from unseen.runs.setup import ProtocolUsed, Setting, Setup
+from unseen.studies.class_gaps import gap_notices
 from unseen.studies.finetuning import Steps, training_seconds
 from unseen.studies.inputs.map_labels import label_flaws, label_notices
 from unseen.studies.inputs.same_images import refuse_other_features
@@ -205,6 +206,7 @@ class TrainingStage:
         grids = [probe.short for _, _, _, probe in self.cells if isinstance(probe, FineTuned)]
         dense = [each.images for each in self.data if each.dataset.dense]
         lacking = [each for data in dense for each in label_notices(data)]
+        lacking += [each for data in self.data for each in gap_notices(data.images)]
         return [*dict.fromkeys([*found, *map(told, filter(None, grids)), *lacking])]
 
     @cached_property

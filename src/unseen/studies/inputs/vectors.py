@@ -25,6 +25,7 @@ from unseen.runs.record import LEVELS
 from unseen.runs.results import RESULTS
 from unseen.runs.setup import SHORT, Extraction, FeatureKey, Setup, SplitsUsed
 from unseen.runs.shots import refuse_shots
+from unseen.studies.class_gaps import gaps_of_features
 from unseen.studies.inputs.folder_features import FolderFeatures
 from unseen.studies.inputs.image_features import ImageFeatures
 from unseen.studies.inputs.stage import Prepared
@@ -179,11 +180,17 @@ class VectorStage:
             features=[_key(each, files=isinstance(self.source, FileFeatures)) for each in features],
             images=None if images else (),
             flaws=[flaw for each in features for flaw in each.flaws],
-            told=[*self.probes.remarks, *notices],
+            told=[*self.probes.remarks, *self._gaps(features), *notices],
             splits=self._splits,
             remarks=_size(features[0]) if isinstance(self.source, FileFeatures) else {},
         )
         return run_record(self.study, self.opened, part, self.top1)
+
+    def _gaps(self, features: Sequence[ProbedFeatures]) -> list[Notice]:
+        """Notices about classes that only test images have, once for all backbones."""
+        titles = {each.name: each.dataset.title for each in self.opened.data}
+        found = (each for of in features for each in gaps_of_features(of, titles[of.dataset]))
+        return [*dict.fromkeys(found)]
 
     def _protocol(self, features: ProbedFeatures) -> str:
         """The protocol of the probe whose numbers are published for such data; of another one if it is not fitted."""
