@@ -66,10 +66,11 @@ def features(backbone: Backbone, pixels: Tensor, precision: Precision) -> Tensor
 
 def sharing(backbones: Iterable[Backbone]) -> list[list[Backbone]]:
     """Backbones that are representations of one network and take the same images, together."""
-    groups: dict[tuple[int, Transform], list[Backbone]] = {}
+    groups: dict[tuple[int, str], list[Backbone]] = {}
     for each in backbones:
         network = each.module.network if isinstance(each.module, Extractor) else each.module
-        groups.setdefault((id(network), each.spec.transform), []).append(each)
+        # As a text: the numbers of a user's own transform may be in lists, which have no hash.
+        groups.setdefault((id(network), repr(each.spec.transform)), []).append(each)
     return list(groups.values())
 
 

@@ -46,7 +46,7 @@ def layered_backbones(data: RunData) -> list[LayeredBackbone]:
         if about is not None and about.layer is not None and not is_several(about.layer):
             # The features before the classifier have a pooling of their own, so it groups only the other layers.
             pool = "" if about.layer in OWN_LAYERS else about.pool or "none"
-            of = (about.id, about.weights, about.digest, about.transform)
+            of = (about.id, about.weights, about.digest, repr(about.transform))
             groups.setdefault((of, pool), []).append(each)
     found = list[LayeredBackbone]()
     for (network, pool), rows in groups.items():
