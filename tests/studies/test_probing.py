@@ -335,11 +335,11 @@ def test_features_may_be_gone_when_all_is_done(results: Path, pair: ProbedFeatur
 
 def test_an_estimate_counts_every_kind(pair: ProbedFeatures, results: Path, tmp_path: Path) -> None:
     jobs = all_jobs(pair)
-    assert estimate(jobs, [pair], results, Means()) == 0.0
-    everything = estimate(jobs, [pair], tmp_path, Means())
+    assert estimate(missing(jobs, results), [pair], Means()) == 0.0
+    everything = estimate(jobs, [pair], Means())
     assert 0.1 * len(jobs) < everything < 600
     alone = [job for job in jobs if job.probe in {"kmeans", "geometry"}]
-    assert 0.1 * len(alone) <= estimate(alone, [pair], tmp_path, Means()) < everything
+    assert 0.1 * len(alone) <= estimate(alone, [pair], Means()) < everything
 
 
 def test_a_gpu_is_timed_on_products_that_fill_it_in_the_arithmetic_of_the_probes(
@@ -356,7 +356,7 @@ def test_a_gpu_is_timed_on_products_that_fill_it_in_the_arithmetic_of_the_probes
     probing._rate.cache_clear()
     jobs = extended([pair], [0], QUICK)
     others = [job for job in jobs if job.probe in {"mlp", "kmeans", "geometry"}]
-    seconds = estimate(others, [pair], tmp_path, Means())
+    seconds = estimate(others, [pair], Means())
     assert timed == dict.fromkeys(("tf32", "float16", "float32"), (8192, 8192, 8192))
     # Six flops a weight, sample and epoch of each perceptron: 3 epochs of 2 trials on four fifths, then on all 98.
     weights = DIMENSION * 2048 + 2048 * 2048 + 2048 * CLASSES

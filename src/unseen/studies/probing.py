@@ -108,22 +108,15 @@ def _sizes(features: Sequence[ProbedFeatures]) -> Callable[[Job], Size]:
     return lambda job: table[job.backbone, job.dataset].size(job.fitted)
 
 
-def without_result(jobs: Sequence[Job], folder: Path) -> list[Job]:
-    """The jobs without a result, including those on missing features."""
-    planned = [job for job in jobs if all(feature_hashes(job).values())]
-    ready = set(planned)
-    return [job for job in jobs if job not in ready] + missing(planned, folder)
-
-
-def estimate(jobs: Sequence[Job], features: Sequence[ProbedFeatures], folder: Path, means: Means) -> float:
-    """Estimated seconds of the missing jobs on this machine.
+def estimate(todo: Sequence[Job], features: Sequence[ProbedFeatures], means: Means) -> float:
+    """Estimated seconds of jobs without a result on this machine.
 
     For logistic regressions, a short one is timed on the largest features. The other probes consist of large matrix
     products, so such a product is timed; small regressions are much slower than that.
     """
-    todo, gpu = without_result(jobs, folder), on_gpu()
     if not todo:
         return 0.0
+    gpu = on_gpu()
     sizes_of = _sizes(features)
     probes, sizes = [job.fitted for job in todo], [sizes_of(job) for job in todo]
     flops = [probe.flops(size, job.setting) for probe, job, size in zip(probes, todo, sizes, strict=True)]

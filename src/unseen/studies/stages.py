@@ -85,7 +85,7 @@ class OpenedStudy:
     def _of_files(self, files: FeatureFiles) -> Stage:
         [data] = self.opened.data
         source = FileFeatures(files.backbone, data, files.places, self.watch.tell)
-        return VectorStage(self.study, self.probes, self.opened, source, {})
+        return VectorStage(self.probes, source, study=self.study, opened=self.opened)
 
     def _vectors(self) -> Iterator[Stage]:
         probes, data = self._of("vectors")
@@ -99,7 +99,7 @@ class OpenedStudy:
             source = FolderFeatures(self.study, opened, features, self.backbones.names, self.watch.tell)
         else:
             source = ImageFeatures(self.study, opened, self._of_whole_images(probes[0]), self.settings)
-        yield VectorStage(self.study, own, opened, source, self.backbones.top1)
+        yield VectorStage(own, source, study=self.study, opened=opened, top1=self.backbones.top1)
 
     def _of_whole_images(self, probe: StudyProbe) -> "list[Backbone]":
         """The backbones with one vector per image; one that was loaded with patches in Python is refused."""
@@ -116,7 +116,7 @@ class OpenedStudy:
         if probes and data:
             from unseen.studies.inputs.patches import PatchStage
 
-            yield PatchStage(self.study, probes, self.opened, data, self.backbones.patches, self.settings)
+            yield PatchStage(probes, data, self.backbones.patches, self.settings, study=self.study, opened=self.opened)
 
     def _trainings(self) -> Iterator[Stage]:
         """Classes are learned with the preprocessing of the study, boxes and maps with each backbone's own."""
@@ -131,8 +131,8 @@ class OpenedStudy:
             if chosen:
                 networks = self.backbones.networks if dense else self.backbones.published_networks
                 yield TrainingStage(
-                    self.study, probes, self.opened, chosen, networks, self.backbones.top1,
-                    added=not self.probes.of("vectors"),
+                    probes, chosen, networks, not self.probes.of("vectors"), study=self.study, opened=self.opened,
+                    top1=self.backbones.top1,
                 )  # fmt: skip
 
     def _single_images(self) -> Iterator[Stage]:
@@ -157,8 +157,8 @@ class OpenedStudy:
                 else ({}, [])
             )
             yield SingleImageStage(
-                self.study, probe, each.seeds, self.opened, sets, backbones, settings, trunks, absent,
-                self.backbones.top1,
+                probe, each.seeds, sets, backbones, settings, trunks, absent, study=self.study, opened=self.opened,
+                top1=self.backbones.top1,
             )  # fmt: skip
 
     def _outputs(self) -> Iterator[Stage]:
@@ -170,8 +170,8 @@ class OpenedStudy:
 
         mapping = None if self.study.mapping is None else choose_mapping(self.study.mapping).of
         yield OutputStage(
-            self.study, self.opened, self.backbones.plans, data, [as_test_set(each) for each in data],
-            replace(self.settings, part=WHOLE), self.study.classes, mapping,
+            self.backbones.plans, data, [as_test_set(each) for each in data], replace(self.settings, part=WHOLE),
+            self.study.classes, mapping, study=self.study, opened=self.opened,
         )  # fmt: skip
 
 

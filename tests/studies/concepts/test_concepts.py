@@ -74,7 +74,7 @@ def stage_of(features: Sequence[ProbedFeatures], levels: Levels | None = None, *
     names = dict.fromkeys(each.dataset for each in features)
     data = [StudyData(Dataset(name, name, 3), is_domain=True) for name in names]
     opened = OpenedData(data, choose_levels(levels or "cog-v2"), splits)
-    return VectorStage(study, study_probes(study, print), opened, Given(features), {})
+    return VectorStage(study_probes(study, print), Given(features), study=study, opened=opened)
 
 
 def prepared(stage: VectorStage) -> Prepared:
@@ -326,8 +326,8 @@ def test_shots_that_no_concept_of_a_level_has_are_skipped_there() -> None:
     ]
     found = prepared(stage_of(pairs, shots=[8, 32, 64, "all"], seeds=2))
     everywhere = {(domain, shots) for domain in sizes for shots in (8, 32, None)}
-    assert {(job.dataset, job.shots) for job in found.jobs} == {*everywhere, ("l1", 64)}
-    assert len(found.jobs) == 28  # two backbones, and two seeds each
+    assert {(job.dataset, job.shots) for job in found.cells.jobs} == {*everywhere, ("l1", 64)}
+    assert len(found.cells.jobs) == 28  # two backbones, and two seeds each
     assert [(each.code, each.domain, dict(each.arguments)) for each in found.run.told] == [
         ("few-for-search", "l1", {"shots": "64", "fewest": 70, "left": 56, "on": " on l1"}),
         ("skipped-shots", "l2", {"shots": "64", "most": 40, "on": " on l2"}),

@@ -19,11 +19,10 @@ from unseen.runs.setup import SplitsUsed
 from unseen.studies.concepts.domains import split_rule
 from unseen.studies.concepts.named_features import one_backbone
 from unseen.studies.concepts.regroup import Grouped, grouped
-from unseen.studies.features import FEATURES
 from unseen.studies.inputs.vector_features import FoundFeatures, PlannedFeatures, described, splits_of
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.studies.probed_features import ProbedFeatures
-from unseen.studies.stored_features import Place, Splits, check_alike, find_features, has_classes
+from unseen.studies.stored_features import FEATURES, Place, Splits, check_alike, find_features, has_classes
 from unseen.studies.study import Study
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from unseen.probes.finetuning.images import whole_transform
 from unseen.probes.finetuning.trial import Trial
 from unseen.probes.image_cell import PIXELS, ImageInputs, checkpoints_of
 from unseen.probes.job import Job
+from unseen.runs.data import Axis
 from unseen.runs.execute import execute
 from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
@@ -28,21 +29,19 @@ from unseen.runs.lock import shared_use
 from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice, told
-from unseen.runs.parts import loads
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.sent_backbone import sent_backbones
-from unseen.runs.setup import ProtocolUsed, Setting, Setup
+from unseen.runs.setup import ProtocolUsed, Setting
 from unseen.studies.finetuning import Steps, training_seconds
 from unseen.studies.inputs.map_labels import label_flaws, label_notices
 from unseen.studies.inputs.same_images import refuse_other_features
-from unseen.studies.inputs.stage import Prepared
+from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage
 from unseen.studies.inputs.training_work import TrainingWork, images_digest
 from unseen.studies.matrix import takes
-from unseen.studies.opened import OpenedData, StudyData
-from unseen.studies.plan import Cell, Plan
+from unseen.studies.opened import StudyData
+from unseen.studies.plan import Cell
 from unseen.studies.probes import StudyProbe
-from unseen.studies.record import Described, Measured, run_record, run_title, setup_of
-from unseen.studies.study import Study
+from unseen.studies.record import Described, Measured
 from unseen.studies.watch import Silent, Watch
 from unseen.studies.waves import in_waves, one_after_another, with_needs
 
@@ -50,22 +49,18 @@ Trainer = FineTuned | TrainedHead
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingStage:
+class TrainingStage(Stage):
     """Trainings of every backbone on every data set.
 
     Attributes:
         every: the probes.
         data: data sets of classes, or of boxes and maps, which differ in the preprocessing of backbones.
-        top1: known ImageNet accuracies of backbones, between 0 and 1.
         added: whether an earlier call extracted the features that a reference is compared with.
     """
 
-    study: Study
     every: Sequence[StudyProbe]
-    opened: OpenedData
     data: Sequence[StudyData]
     backbones: Sequence[Backbone]
-    top1: Mapping[str, float] = field(default_factory=dict)
     added: bool = False
 
     @cached_property
@@ -99,49 +94,38 @@ class TrainingStage:
     def jobs(self) -> list[Job]:
         return [job for job, *_ in self.cells]
 
-    def setup(self) -> Setup:
-        return setup_of(self.study, self.opened, self._measured)
+    @property
+    def axis(self) -> Axis:
+        return "concepts" if any(each.is_domain for each in self.data) else "tasks"
 
-    def plan(self, out: Path, means: Means) -> Plan:
+    def planned(self, out: Path, means: Means) -> Planned:
         for _, data, inputs, probe in self.cells if self.added else ():
             if isinstance(probe, FineTuned) and probe.is_reference:
                 refuse_other_features(out, data.images, inputs.backbone)
-        results = out / RESULTS
-        every = with_needs(self.jobs, results)
-        undone, parts = missing(every, results), list[dict[str, Cell]]()
-        left = {job.key for job in undone}
+        rows, results = list[dict[str, Cell]](), out / RESULTS
+        left = {job.key for job in missing(with_needs(self.jobs, results), results)}
         for job, data, inputs, probe in self.cells:
             own = [each for each in (*job.needs, job) if each.key in left]
             todo = own if job.key in left else []
             images: dict[str, Cell] = {split: inputs.rows[split] for split in ("train", "val", "test")}
-            parts.append(
+            rows.append(
                 {
                     "data set": job.dataset, "backbone": job.backbone, "probe": probe.name, "seed": job.seed, **images,
                     "trainings left": len(todo), "steps left": sum(map(_steps, todo)),
                     "decoded images": _decoded_bytes(data, inputs) if todo and _decodes(job) else 0,
                 }
             )  # fmt: skip
-        most, free = max((int(part["decoded images"]) for part in parts), default=0), free_disk(out)
+        most, free = max((int(row["decoded images"]) for row in rows), default=0), free_disk(out)
         lacking = f"{out}: {byte_size(most)} of decoded images are to be written, but {byte_size(free)} are free."
-        return Plan(
-            run_title(self.study, ["concepts" if any(each.is_domain for each in self.data) else "tasks"]),
-            parts,
-            len(every),
-            len(undone),
-            probing=self._seconds(undone, out, means),
-            loads=loads(every, undone),
-            notices=[*self.opened.absent, *self._remarks, *([told(lacking)] if most > free else [])],
-        )
+        notices = [*self._remarks, *([told(lacking)] if most > free else [])]
+        return Planned(self._cells(out, means), rows, notices)
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
-        def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
-            return self._train(jobs, out, means, watch)
+        work = partial(self._train, out=out, means=means, watch=watch)
+        return Prepared(self._cells(out, means), self.recorded(self.measured()), work)
 
-        def seconds(jobs: Sequence[Job], results: Path, means: Means) -> float:
-            return self._seconds(missing(jobs, results), out, means)
-
-        run = run_record(self.study, self.opened, self._measured, self.top1)
-        return Prepared(run, self.jobs, work, seconds, expanded=with_needs)
+    def _cells(self, out: Path, means: Means) -> Cells:
+        return Cells(self.jobs, partial(self._seconds, out=out, means=means), expanded=with_needs)
 
     def _work(self, out: Path, workers: int, watch: Watch) -> TrainingWork:
         opened = {each.name: each.images for each in self.data}
@@ -207,8 +191,7 @@ class TrainingStage:
         lacking = [each for data in dense for each in label_notices(data)]
         return [*dict.fromkeys([*found, *map(told, filter(None, grids)), *lacking])]
 
-    @cached_property
-    def _measured(self) -> Measured:
+    def measured(self) -> Measured:
         used = dict[str, ProtocolUsed]()
         for job, _, inputs, probe in self.cells:
             if isinstance(probe, TrainedHead):

@@ -9,8 +9,7 @@ from unseen.backbones.backbone import Backbone
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError, option
 from unseen.features.fingerprint import fingerprint
-from unseen.studies.features import FEATURES
-from unseen.studies.stored_features import Place, stores_in
+from unseen.studies.stored_features import FEATURES, Place, stores_in
 
 SIDES = ("train", "test")
 

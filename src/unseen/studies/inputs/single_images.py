@@ -21,23 +21,20 @@ from unseen.metrics.lpips_trunks import TITLES
 from unseen.probes.job import Job, digest_of, fits_kept
 from unseen.probes.perceptual import distance_fits, perceptual_jobs
 from unseen.probes.single_images import PlacedImageError, SingleImageProbe, image_fits
-from unseen.runs.data import Domain, RunData
+from unseen.runs.data import Domain
 from unseen.runs.execute import OneByOne, execute, execute_whole
 from unseen.runs.executors import choose_executor
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
-from unseen.runs.parts import loads
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.sent_backbone import SentBackbone, sent_backbones
-from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
+from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed
 from unseen.studies.inputs.image_sets import ImageSet
-from unseen.studies.inputs.stage import Prepared
+from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage
 from unseen.studies.kept_images import BY_IMAGE, keep, kept_values, read_kept
-from unseen.studies.opened import OpenedData
-from unseen.studies.plan import Cell, Plan
-from unseen.studies.record import Described, Measured, run_record, run_title, setup_of
-from unseen.studies.study import Study
+from unseen.studies.plan import Cell
+from unseen.studies.record import Described, Measured
 from unseen.studies.watch import Watch
 from unseen.studies.waves import in_waves
 from unseen.text.words import counted
@@ -107,26 +104,22 @@ class ImageWork:
 
 
 @dataclass(frozen=True, eq=False)
-class SingleImageStage:
+class SingleImageStage(Stage):
     """A probe of single images on every set of images.
 
     Attributes:
         settings: device, precision, and whether images are rotated by their EXIF orientation; images are decoded here.
         trunks: networks of perceptual distances by metric, for reconstructions.
         absent: notices about networks without weights.
-        top1: known ImageNet accuracies of backbones, between 0 and 1.
     """
 
-    study: Study
     probe: SingleImageProbe
     seeds: range
-    opened: OpenedData
     sets: Sequence[ImageSet]
     backbones: Sequence[Backbone]
     settings: Settings
     trunks: Mapping[str, Trunk] = field(default_factory=dict)
     absent: Sequence[Notice] = ()
-    top1: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def examined(self) -> list[Job]:
@@ -153,14 +146,11 @@ class SingleImageStage:
     def _by_name(self) -> dict[str, ImageSet]:
         return {each.name: each for each in self.sets}
 
-    def setup(self) -> Setup:
-        return setup_of(self.study, self.opened, self._measured)
-
-    def plan(self, out: Path, means: Means) -> Plan:
+    def planned(self, out: Path, means: Means) -> Planned:
         checked_device(self.settings)
         if self.settings.precision == "half" and not self.probe.half:
             raise UserError(f'{self.probe.name} computes in single or bfloat precision; set precision = "single"')
-        parts: list[dict[str, Cell]] = []
+        rows = list[dict[str, Cell]]()
         networks = {each.label: each for each in self.backbones}
         for backbone in self.backbones:
             self.probe.check(backbone)
@@ -169,26 +159,15 @@ class SingleImageStage:
             named: dict[str, Cell] = {"data set": images.title, "backbone": job.backbone, "probe": job.probe}
             named |= {"seed": job.seed} if len({each.seed for each in self.examined}) > 1 else {}
             columns = self.probe.columns(networks[job.backbone], len(images))
-            parts.append({**named, "images": len(images), **columns, "images left": left})
-        todo = missing(self.jobs, out / RESULTS)
-        return Plan(
-            run_title(self.study, ["tasks"]),
-            parts,
-            len(self.jobs),
-            len(todo),
-            probing=self._seconds(todo, out) / means.places,
-            loads=loads(self.jobs, todo),
-            notices=[*self._notices(), *self.opened.absent],
-        )
+            rows.append({**named, "images": len(images), **columns, "images left": left})
+        return Planned(self._cells(out, means), rows, self._notices())
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
-        def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
-            return in_waves(jobs, results, partial(self._wave, out, means, watch))
+        work = partial(in_waves, results=out / RESULTS, run=partial(self._wave, out, means, watch))
+        return Prepared(self._cells(out, means), self.recorded(self.measured()), work)
 
-        def seconds(jobs: Sequence[Job], results: Path, means: Means) -> float:
-            return self._seconds(missing(jobs, results), results.parent) / means.places
-
-        return Prepared(self._run(), self.jobs, work, seconds)
+    def _cells(self, out: Path, means: Means) -> Cells:
+        return Cells(self.jobs, lambda jobs: self._seconds(jobs, out) / means.places)
 
     def _wave(self, out: Path, means: Means, watch: Watch, jobs: Sequence[Job]) -> Iterator[Job]:
         results = out / RESULTS
@@ -241,8 +220,7 @@ class SingleImageStage:
         ]
         return [*remarks, *self.absent, *small]
 
-    @cached_property
-    def _measured(self) -> Measured:
+    def measured(self) -> Measured:
         used = self.probe.used
         return Measured(
             backbones=[
@@ -255,9 +233,6 @@ class SingleImageStage:
             images=(),
             told=[notice(code, **about) for code, about in self.probe.remarks()],
         )  # fmt: skip
-
-    def _run(self) -> RunData:
-        return run_record(self.study, self.opened, self._measured, self.top1)
 
 
 def images_left(job: Job, images: ImageSet, out: Path) -> list[int]:

@@ -14,10 +14,9 @@ from unseen.features.checked import Tell
 from unseen.papers.comparability import Draw
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
-from unseen.studies.features import read_about
 from unseen.studies.opened import StudyData
 from unseen.studies.probed_features import ProbedFeatures, features_of_domain, features_of_task
-from unseen.studies.stored_features import Place, Splits
+from unseen.studies.stored_features import Place, Splits, read_about
 
 if TYPE_CHECKING:
     from unseen.studies.watch import Watch

@@ -4,7 +4,7 @@ A classifier must be loaded to be identified. Each is loaded once for that and r
 models than fit into memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,17 +14,17 @@ from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.classifier import ClassifierSpec, classifier_digest
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
-from unseen.features.disk import feature_bytes, remaining_rows
-from unseen.features.extract import decided_key, store_name
+from unseen.features.extract import store_key
 from unseen.features.fingerprint import fingerprint
-from unseen.features.logits import logit_settings
+from unseen.features.logits import logit_backbone, logit_settings
 from unseen.features.plan import plan
 from unseen.features.settings import Settings
-from unseen.features.speed import seconds_per_image
 from unseen.metrics.class_subset import lacking_classes
 from unseen.probes.by_name.classifier import PROTOCOL, Classifier
 from unseen.probes.job import Job
+from unseen.runs.extraction import Pass
 from unseen.runs.results import RESULTS, missing
+from unseen.studies.finder import Finder
 from unseen.studies.shifts.columns import Column
 from unseen.studies.shifts.plans import ModelPlan, load_model
 
@@ -61,11 +61,6 @@ class TestImages:
         """The fingerprint of the pixels of the images."""
         rows = plan(self.opened.source, self.opened.manifest, self.split, len(self))
         return fingerprint(self.opened.source, rows.numbers)
-
-    def logits_key(self, spec: Spec, settings: Settings) -> str:
-        """A key of everything that determines a model's logits."""
-        decides = logit_settings(settings).decides(spec, self.opened.manifest.content_hash, self.split, self.shown)
-        return decided_key(decides)
 
 
 @dataclass(frozen=True)
@@ -150,37 +145,54 @@ def _survey(
 ) -> Surveyed:
     spec = loaded.spec
     outputs = spec.classes if isinstance(spec, ClassifierSpec) else ()
-    parts, lacking = list[Part](), list[str]()
-    speed: tuple[float, float] | None = None
-    for found in images:
-        scored = [
+    columns_of = {
+        each.name: [
             column
             for column in columns
-            if column.test_set == found.name and not lacking_classes(outputs, column.kept, column.classes)
+            if column.test_set == each.name and not lacking_classes(outputs, column.kept, column.classes)
         ]
-        if not scored:
-            lacking.append(found.name)
-            continue
-        part = _part(each.model, spec, found, scored, settings, folder)
-        if left := missing(part.jobs, folder / RESULTS):
-            rows = _remaining(found, spec, settings, folder)
-            if rows and speed is None:
-                decode, compute = seconds_per_image(found.opened.source, [loaded], settings)
-                speed = decode / max(settings.workers, 1), compute[0]
-            part = Part(
-                found, part.store, part.jobs, rows, feature_bytes(rows, spec.dimension, logit_settings(settings)),
-                _seconds(rows, speed, settings), len(left) * len(found) * spec.dimension / SCORED,
-            )  # fmt: skip
-        parts.append(part)
-    return Surveyed(each, spec, tuple(loaded.notes), tuple(parts), tuple(lacking), loaded if keep else None)
+        for each in images
+    }
+    scored = [each for each in images if columns_of[each.name]]
+    lacking = tuple(each.name for each in images if not columns_of[each.name])
+    parts = tuple(_parts(each.model, loaded, scored, columns_of, settings, folder)) if scored else ()
+    return Surveyed(each, spec, tuple(loaded.notes), parts, lacking, loaded if keep else None)
 
 
-def _part(
-    model: str, spec: Spec, images: TestImages, columns: Sequence[Column], settings: Settings, folder: Path
-) -> Part:
-    key = images.logits_key(spec, settings)
+def logit_finder(images: Sequence[TestImages], classifier: Backbone, settings: Settings, folder: Path) -> Finder:
+    """Finds the logits of a classifier on some test sets in the folder of a run."""
+    passes = [Pass(each.opened.source, each.opened.manifest, each.split, folder / LOGITS, each.name) for each in images]
+    return Finder(passes, [logit_backbone(classifier)], logit_settings(settings))
+
+
+def _parts(
+    model: str,
+    classifier: Backbone,
+    images: Sequence[TestImages],
+    columns: Mapping[str, Sequence[Column]],
+    settings: Settings,
+    folder: Path,
+) -> Iterator[Part]:
+    """A classifier on each test set; one measurement gives the seconds for all of them."""
+    spec, finder = classifier.spec, logit_finder(images, classifier, settings, folder)
+    jobs = {each.name: _jobs(model, spec, each, columns[each.name], finder.settings) for each in images}
+    undone = {name: len(missing(own, folder / RESULTS)) for name, own in jobs.items()}
+    left = {name: finder.of(name).missing()[0] if undone[name] else 0 for name in jobs}
+    seconds = finder.seconds([sum(left.values())]) / max(sum(left.values()), 1)
+    stores = finder.stores()
+    for each in images:
+        name, rows = each.name, left[each.name]
+        scoring = undone[name] * len(each) * spec.dimension / SCORED
+        yield Part(
+            each, stores[name][0][each.split], jobs[name], rows, finder.bytes([rows])[0], rows * seconds, scoring
+        )
+
+
+def _jobs(model: str, spec: Spec, images: TestImages, columns: Sequence[Column], settings: Settings) -> tuple[Job, ...]:
+    opened = images.opened
+    key = store_key(opened.source, opened.manifest, images.split, spec, settings)
     digest = classifier_digest(spec) if isinstance(spec, ClassifierSpec) else ""
-    jobs = tuple(
+    return tuple(
         Classifier().column_job(
             model,
             column.name,
@@ -189,17 +201,3 @@ def _part(
         )
         for column in columns
     )
-    return Part(images, folder / LOGITS / store_name(spec, images.split, key), jobs)
-
-
-def _remaining(images: TestImages, spec: Spec, settings: Settings, folder: Path) -> int:
-    opened = images.opened
-    place, how = folder / LOGITS, logit_settings(settings)
-    return remaining_rows(opened.source, opened.manifest, images.split, [spec], place, how)[0]
-
-
-def _seconds(rows: int, speed: tuple[float, float] | None, settings: Settings) -> float:
-    """Estimated seconds: a CPU decodes and computes with the same cores, a GPU computes while the CPU decodes."""
-    if speed is None:
-        return 0.0
-    return rows * (sum(speed) if settings.device == "cpu" else max(speed))
