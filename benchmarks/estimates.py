@@ -31,10 +31,10 @@ from unseen.features.extract import extract
 from unseen.features.settings import Settings
 from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.probes.finetuning.protocol import FinetuneProtocol
+from unseen.probes.finetuning.timing import step_seconds
 from unseen.probes.finetuning.train import finetune, with_head
 from unseen.runs.means import Means
 from unseen.runs.results import RESULTS
-from unseen.studies.finetuning import Steps, training_seconds
 from unseen.studies.given import FeatureFiles, Given
 from unseen.studies.stages import open_study
 from unseen.studies.study import Study
@@ -170,7 +170,7 @@ def finetuning(out: Path, means: Means, quick: bool) -> Iterator[Case]:
         images = torch.randn(batch, size, size, 3, device=device).permute(0, 3, 1, 2)
         yield Case(
             f"{name}, {steps} steps of {batch} images at {size} pixels",
-            partial(training_seconds, [Steps(backbone, batch, steps)], device),
+            lambda steps=steps, of=(backbone, batch, device): steps * step_seconds(*of),
             partial(train, name, size, batch, steps, images),
         )
 

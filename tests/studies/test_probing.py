@@ -26,12 +26,13 @@ from unseen.probes.logistic import probe_logistic
 from unseen.probes.mlp import probe_mlp
 from unseen.probes.protocol import COG_V2, LogisticProtocol, MlpProtocol
 from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.execute import groups_of
 from unseen.runs.kept_labels import correct_of, labelled, labels_place
 from unseen.runs.means import Means
 from unseen.runs.results import Result, missing, read_result
 from unseen.runs.scores import result_scores
 from unseen.runs.setup import ProtocolUsed
-from unseen.runs.work import alike
+from unseen.runs.work import but_setting
 from unseen.studies import probing
 from unseen.studies.probed_features import ProbedFeatures, probed_features
 from unseen.studies.probing import estimate, run
@@ -297,7 +298,7 @@ def test_jobs_together_on_a_gpus_path_give_the_same(
     results: Path, pair: ProbedFeatures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = all_jobs(pair)
-    groups = alike(jobs)
+    groups = groups_of(jobs, but_setting)
     assert sorted(job.key for group in groups for job in group) == sorted(job.key for job in jobs)
     assert len(groups[0]) == 4  # two seeds of two settings
     assert all(len({job.probe for job in group}) == 1 for group in groups)

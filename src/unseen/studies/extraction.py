@@ -20,12 +20,12 @@ from unseen.device import default_device
 from unseen.errors import UserError, option
 from unseen.features.disk import free_disk, refuse_full_disk
 from unseen.features.patches import patch_settings
-from unseen.features.settings import Settings, extraction_settings
+from unseen.features.settings import Settings
 from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.means import ALONE, Means
 from unseen.runs.parts import WHOLE, Part
 from unseen.studies.backbones import StudyBackbones
-from unseen.studies.finder import Finder
+from unseen.studies.finder import Finder, study_settings
 from unseen.studies.given import Given
 from unseen.studies.keys import ALL
 from unseen.studies.opened import Wanted, open_data
@@ -72,18 +72,7 @@ class FeatureExtraction:
 
     @cached_property
     def settings(self) -> Settings:
-        study = self.study
-        found = extraction_settings(
-            None,
-            study.precision,
-            study.batch,
-            self.means.decoding,
-            "report" if study.on_error == "skip" else "fail",
-            fast=study.fast,
-            exif=study.exif,
-            decode=study.decode,
-            part=self.part,
-        )
+        found = study_settings(self.study, self.means, self.part)
         return patch_settings(found, self.backbones) if self.of_patches else found
 
     @property

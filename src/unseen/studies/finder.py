@@ -7,15 +7,31 @@ from pathlib import Path
 from unseen.backbones.backbone import Backbone
 from unseen.features.disk import feature_bytes, remaining_rows
 from unseen.features.extract import store_place
-from unseen.features.settings import Settings
+from unseen.features.settings import Settings, extraction_settings
 from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.runs.extraction import Pass, Watching, extract_passes
 from unseen.runs.means import Means
-from unseen.runs.parts import WHOLE
+from unseen.runs.parts import WHOLE, Part
 from unseen.studies.stored_features import damaged_images
+from unseen.studies.study import Study
 
 Stores = Mapping[str, Sequence[Mapping[str, Path]]]
 """Data set → for each backbone, split → the folder of its features."""
+
+
+def study_settings(study: Study, means: Means, part: Part) -> Settings:
+    """The settings of the extractions of a study."""
+    return extraction_settings(
+        None,
+        study.precision,
+        study.batch,
+        means.decoding,
+        "report" if study.on_error == "skip" else "fail",
+        fast=study.fast,
+        exif=study.exif,
+        decode=study.decode,
+        part=part,
+    )
 
 
 @dataclass(frozen=True, eq=False)

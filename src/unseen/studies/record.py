@@ -31,7 +31,7 @@ from unseen.runs.flaws import Flaw
 from unseen.runs.notices import Notice, notice
 from unseen.runs.random_draws import DRAW, RANDOM
 from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, SplitsUsed
-from unseen.studies.concepts.variants import DRAWS
+from unseen.studies.concepts.levels import DRAWS
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.studies.stored_features import read_about
 from unseen.studies.study import Study

@@ -37,11 +37,10 @@ from unseen.runs.setup import Extraction, FeatureKey, LevelsUsed, SplitsUsed, ex
 from unseen.runs.tables import score_table, summarise
 from unseen.studies.backbones import as_published
 from unseen.studies.concepts.domains import split_rule
-from unseen.studies.concepts.levels import choose_levels
-from unseen.studies.concepts.variants import random_sets
+from unseen.studies.concepts.levels import choose_levels, random_sets
 from unseen.studies.inputs import vectors
 from unseen.studies.inputs.stage import Prepared
-from unseen.studies.inputs.vector_features import FoundFeatures, PlannedFeatures, described
+from unseen.studies.inputs.vector_features import FoundFeatures, described
 from unseen.studies.inputs.vectors import VectorStage
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.studies.probed_features import ProbedFeatures
@@ -60,8 +59,8 @@ class Given:
 
     features: Sequence[ProbedFeatures]
 
-    def planned(self, out: Path, means: Means) -> PlannedFeatures:
-        return PlannedFeatures(self.features)
+    def planned(self, out: Path, means: Means) -> FoundFeatures:
+        return FoundFeatures(self.features)
 
     def found(self, out: Path, means: Means, watch: Watch) -> FoundFeatures:
         return FoundFeatures(self.features)

@@ -9,9 +9,8 @@ from unseen.errors import UserError, look_up
 from unseen.probes.finetuning.grid import BATCH, SETTINGS, STEPS, FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.protocol import REFERENCE as REFERENCE_NAME
 from unseen.probes.finetuning.protocol import FinetuneProtocol, reference_protocol
-from unseen.probes.finetuning.trial import TRIAL_REVISION, Trial
+from unseen.probes.finetuning.trial import TRIAL_REVISION, Trial, TunedNetwork
 from unseen.probes.job import Fit, Held, Job
-from unseen.probes.probe import Input, Probe
 from unseen.probes.protocol import Setting
 from unseen.reading.keys import key
 
@@ -25,7 +24,18 @@ REFERENCE_BATCH = 256
 
 
 @dataclass(frozen=True)
-class FineTuned(Probe):
+class ReferenceUsed:
+    """What is recorded of a reference; the number of its steps follows from the data set."""
+
+    name: str
+    epochs: int
+    batch: int
+    rate: float
+    arithmetic: str
+
+
+@dataclass(frozen=True)
+class FineTuned(TunedNetwork):
     """A backbone with a new linear layer, trained entirely by SGD; see `unseen.probes.finetuning`.
 
     With the protocol of Ericsson et al. (2021), each setting of a grid is a job of its own, and the final job needs all
@@ -36,10 +46,8 @@ class FineTuned(Probe):
 
     name: ClassVar[str] = "fine-tuned"
     title: ClassVar[str] = "the whole backbone trained"
-    input: ClassVar[Input] = "images"
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
-    random: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     protocol: str | FinetuneGrid | FinetuneProtocol = key(
@@ -83,9 +91,18 @@ class FineTuned(Probe):
         return ("train", "test") if self.is_reference else ("train", "val", "test")
 
     @property
-    def short(self) -> str:
-        """A sentence on how the search is shorter than the paper's; empty if it is not, or for a reference."""
-        return "" if self.is_reference else self.grid.short
+    def decodes(self) -> bool:
+        return not self.is_reference
+
+    def image_remarks(self, inputs: "ImageInputs") -> Iterator[tuple[str, dict[str, Any]]]:
+        if not self.is_reference and self.grid.short:
+            yield "told", {"text": self.grid.short}
+
+    def used(self, inputs: "ImageInputs") -> "FinetuneGrid | ReferenceUsed":
+        if not self.is_reference:
+            return self.grid
+        batch = self.batch or REFERENCE_BATCH
+        return ReferenceUsed(self.protocol_name, self.epochs, batch, self.rate, inputs.arithmetic)
 
     @property
     def grid(self) -> FinetuneGrid:
@@ -94,15 +111,13 @@ class FineTuned(Probe):
             return self.protocol
         return finetune_grid(trials=self.trials, steps=self.steps, batch=self.batch or BATCH)
 
-    def for_images(self, images: int) -> "FineTuned":
-        """With its protocol as an object, for a number of training images."""
+    def on(self, inputs: "ImageInputs") -> "FineTuned":
         if isinstance(self.protocol, FinetuneGrid | FinetuneProtocol):
             return self
         if self.protocol == GRID:
             return FineTuned(self.grid)
-        return FineTuned(
-            reference_protocol(images, epochs=self.epochs, batch=self.batch or REFERENCE_BATCH, rate=self.rate)
-        )
+        images, batch = inputs.rows["train"], self.batch or REFERENCE_BATCH
+        return FineTuned(reference_protocol(images, epochs=self.epochs, batch=batch, rate=self.rate))
 
     def jobs(  # type: ignore[override]
         self,
@@ -113,7 +128,7 @@ class FineTuned(Probe):
         gpu: bool = False,
     ) -> Iterator[Job]:
         """Its jobs on a data set, one for each seed."""
-        backbone, probe = inputs.backbone, self.for_images(inputs.rows["train"])
+        backbone, probe = inputs.backbone, self.on(inputs)
         if not self.is_reference and not any(True for _ in backbone.module.parameters()):
             raise UserError(f"{backbone.spec.id}: has no trainable parameters, so it cannot be fine-tuned")
         for seed in seeds:
@@ -125,13 +140,7 @@ class FineTuned(Probe):
                 )  # fmt: skip
                 continue
             metric, how = inputs.dataset.metric, inputs.arithmetic
-            trials = tuple(
-                Job(
-                    Trial.name, TRIAL_REVISION, *made, trial.described, None, seed, metric, how,
-                    make=Held(trial),
-                )
-                for trial in map(Trial, probe.grid.settings)
-            )  # fmt: skip
+            trials = tuple(job for each in probe.grid.settings for job in Trial(each).jobs(inputs, [seed]))
             yield Job(
                 self.name, TRIAL_REVISION, *made, probe.described, None, seed, metric, how, needs=trials,
                 make=Held(probe),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from unseen.probes.dense.protocols import EXTENDED, SHORT, DenseProtocol, extended, shortened
 from unseen.probes.job import Fit, Held, Job
 from unseen.probes.patches.patch_probe import METRICS
-from unseen.probes.probe import Input, Probe
 from unseen.probes.protocol import Setting
+from unseen.probes.trainings import TrainingProbe
 from unseen.reading.keys import key
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ the bottleneck, they then arrive in bursts, so the mean over several bursts is u
 
 
 @dataclass(frozen=True)
-class TrainedHead(Probe):
+class TrainedHead(TrainingProbe):
     """A probe that trains a new part on the backbone, and perhaps the backbone too; see `unseen.probes.dense`.
 
     Attributes:
@@ -35,8 +35,6 @@ class TrainedHead(Probe):
             possible, under another name.
     """
 
-    input: ClassVar[Input] = "images"
-    random: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
     paper: ClassVar[DenseProtocol]
     steps: int | None = key(None, "training steps; unset: the protocol's", least=1, identity=False)
@@ -70,14 +68,17 @@ class TrainedHead(Probe):
             return self.protocol
         return shortened(self.paper, self.paper.steps if self.steps is None else self.steps, self.scale)
 
-    def for_backbone(self, inputs: "ImageInputs") -> "TrainedHead":
-        """With its protocol as an object, which has another name for networks that the paper does not cover."""
+    def on(self, inputs: "ImageInputs") -> "TrainedHead":
+        """The protocol has another name for networks that the paper does not cover."""
         if self.protocol is not None:
             return self
         beyond = self.extension(inputs) is not None
         paper = extended(self.paper) if beyond else self.paper
         used = shortened(paper, paper.steps if self.steps is None else self.steps, self.scale)
         return replace(self, steps=None, scale=1.0, protocol=used)
+
+    def used(self, inputs: "ImageInputs") -> DenseProtocol:
+        return self.on(inputs)._used
 
     def extension(self, inputs: "ImageInputs") -> str | None:
         """The code of a notice on how the training goes beyond the paper, if it does."""
@@ -86,8 +87,7 @@ class TrainedHead(Probe):
         return extension_of(inputs.backbone, self.paper)
 
     def image_remarks(self, inputs: "ImageInputs") -> Iterator[tuple[str, dict[str, Any]]]:
-        """What a reader must know of its protocol on this backbone: codes of notices with their arguments."""
-        used, spec = self.for_backbone(inputs)._used, inputs.backbone.spec
+        used, spec = self.used(inputs), inputs.backbone.spec
         if used.name.endswith(SHORT):
             yield "short-training", {"protocol": used.name, "steps": used.steps}
         beyond = self.extension(inputs)
@@ -103,7 +103,7 @@ class TrainedHead(Probe):
         gpu: bool = False,
     ) -> Iterator[Job]:
         """Its jobs on a data set, one for each seed."""
-        probe, backbone, kind = self.for_backbone(inputs), inputs.backbone, inputs.dataset.kind
+        probe, backbone, kind = self.on(inputs), inputs.backbone, inputs.dataset.kind
         for seed in seeds:
             yield Job(
                 self.name, _revision(kind, backbone.spec, inputs.arithmetic), backbone.label, inputs.dataset.name,

@@ -19,7 +19,7 @@ from unseen.runs.setup import SplitsUsed
 from unseen.studies.concepts.domains import split_rule
 from unseen.studies.concepts.named_features import one_backbone
 from unseen.studies.concepts.regroup import Grouped, grouped
-from unseen.studies.inputs.vector_features import FoundFeatures, PlannedFeatures, described, splits_of
+from unseen.studies.inputs.vector_features import FoundFeatures, described, splits_of
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.stored_features import FEATURES, Place, Splits, check_alike, find_features, has_classes
@@ -83,7 +83,7 @@ class FolderFeatures:
     def _concepts(self) -> dict[str, tuple[str, ...]]:
         return self.data.levels.known if self.data.levels else {}
 
-    def planned(self, out: Path, means: Means) -> PlannedFeatures:
+    def planned(self, out: Path, means: Means) -> FoundFeatures:
         others, faults = self._others()
         features = list(others)
         if self._regrouping:
@@ -101,7 +101,7 @@ class FolderFeatures:
             features += self._as_they_are
         else:
             features += self._given
-        return PlannedFeatures(features, faults)
+        return FoundFeatures(features, faults)
 
     def found(self, out: Path, means: Means, watch: "Watch") -> FoundFeatures:
         features, faults = self._others()

@@ -20,7 +20,7 @@ from unseen.runs.means import Means
 from unseen.runs.notices import Notice, left_out
 from unseen.runs.parts import WHOLE
 from unseen.studies.finder import Finder, tell_damaged
-from unseen.studies.inputs.vector_features import FoundFeatures, PlannedFeatures, described, splits_of
+from unseen.studies.inputs.vector_features import FoundFeatures, described, splits_of
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.studies.probed_features import ProbedFeatures, class_counts
 from unseen.studies.stored_features import FEATURES, Place
@@ -54,7 +54,7 @@ class ImageFeatures:
         ]
         return Finder(passes, self.backbones, self.settings)
 
-    def planned(self, out: Path, means: Means) -> PlannedFeatures:
+    def planned(self, out: Path, means: Means) -> FoundFeatures:
         features, done, size, seconds = list[ProbedFeatures](), dict[str, float](), 0, 0.0
         finder = self.finder(out)
         for data in self.data.data:
@@ -66,7 +66,7 @@ class ImageFeatures:
             size += sum(own.bytes(left))
             there = None if max(whole) else self._existing(data, own)
             features += there or [expected_features(data, each) for each in self.backbones]
-        return PlannedFeatures(features, done=done, bytes=size, seconds=seconds)
+        return FoundFeatures(features, done=done, bytes=size, seconds=seconds)
 
     def found(self, out: Path, means: Means, watch: "Watch") -> FoundFeatures:
         features, faults, unfinished = list[ProbedFeatures](), list[Notice](), list[Path]()

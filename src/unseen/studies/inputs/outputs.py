@@ -11,8 +11,7 @@ from unseen.errors import UserError
 from unseen.features.settings import Settings
 from unseen.probes.job import Job
 from unseen.runs.data import Axis, Domain
-from unseen.runs.execute import execute, execute_whole
-from unseen.runs.executors import choose_executor
+from unseen.runs.executors import execute_whole
 from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
 from unseen.runs.notices import left_out
@@ -23,7 +22,7 @@ from unseen.studies.opened import StudyData
 from unseen.studies.record import Described, Measured, domain_records, images_used
 from unseen.studies.shifts.accuracies import check_columns
 from unseen.studies.shifts.columns import OWN, Column, table_columns, unmapped
-from unseen.studies.shifts.evaluate import OUTPUTS, Evaluation, by_model, write_tables
+from unseen.studies.shifts.evaluate import OUTPUTS, Evaluation, write_tables
 from unseen.studies.shifts.plans import ModelPlan, check_plans
 from unseen.studies.shifts.survey import Survey, Surveyed, TestImages, survey_models
 from unseen.studies.watch import Watch
@@ -108,10 +107,8 @@ class OutputStage(Stage):
         evaluation = Evaluation(found, self.columns, settings, out, watch)
 
         def work(jobs: Sequence[Job]) -> Iterator[Job]:
-            if means.spread:
-                return execute_whole(jobs, out / RESULTS, evaluation, choose_executor(means), by_model)
             # All jobs of a model in one call: it is loaded once and uses the whole device.
-            return execute(jobs, out / RESULTS, evaluation, choose_executor(Means(gpu=True)), grouped=by_model)
+            return execute_whole(jobs, out / RESULTS, evaluation, means, _model)
 
         return Prepared(
             self._cells(found, means),

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -29,6 +28,7 @@ from unseen.runs.executors.grouped import run_groups
 from unseen.runs.extraction import Pass, refuse_unfinished
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
+from unseen.runs.parts import same_features
 from unseen.runs.results import RESULTS
 from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed
 from unseen.studies.finder import Finder, Stores, tell_damaged
@@ -190,7 +190,7 @@ class PatchStage(Stage):
 
         def work(jobs: Sequence[Job]) -> Iterator[Job]:
             computed = OneByOne(PatchWork(data, out))
-            return execute(jobs, out / RESULTS, computed, spread_or(means, run_groups), grouped=_same_data)
+            return execute(jobs, out / RESULTS, computed, spread_or(means, run_groups), shared=same_features)
 
         return Prepared(self._cells(jobs, means), self.recorded(self._measured(data)), work)
 
@@ -307,11 +307,6 @@ def _row(data: OpenDataset, backbone: Backbone, size: PatchSize, left: int, memo
         "extracted": 1 - left / (size.images + size.tested),
         "memory": memory,
     }
-
-
-def _same_data(jobs: Sequence[Job]) -> list[list[Job]]:
-    """The jobs in groups with the same features."""
-    return [list(group) for _, group in groupby(jobs, lambda job: (job.dataset, job.backbone))]
 
 
 def _device() -> str:

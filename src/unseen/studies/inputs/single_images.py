@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,14 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.settings import Settings, checked_device
-from unseen.metrics.lpips import LEAST_SIDE, Trunk
-from unseen.metrics.lpips_trunks import TITLES
+from unseen.metrics.lpips import LEAST_SIDE, TRUNKS, Trunk
+from unseen.metrics.lpips_trunks import TITLES, load_trunk
 from unseen.probes.job import Job, digest_of, fits_kept
 from unseen.probes.perceptual import distance_fits, perceptual_jobs
 from unseen.probes.single_images import PlacedImageError, SingleImageProbe, image_fits
 from unseen.runs.data import Domain
-from unseen.runs.execute import OneByOne, execute, execute_whole
-from unseen.runs.executors import choose_executor
+from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors import execute_whole
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
@@ -40,6 +39,9 @@ from unseen.studies.waves import in_waves
 from unseen.text.words import counted
 
 SCRATCH = "unfinished"
+METRICS = {"alex": "lpips-alexnet", "vgg": "lpips-vgg", "squeeze": "lpips-squeezenet"}
+DOWNLOADS = {"alex": "alexnet", "vgg": "vgg16", "squeeze": "squeezenet1_1"}
+"""Names of the networks of perceptual distances: of their metrics, and in torchvision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class ImageWork:
                     raise UserError(f"{job.backbone} on {of.title}, {of.ids[number]}: {error}") from None
                 done += 1
             yield job, self._values(job) | {"device": self.settings.device}
-        alike = [job for job in self.every if _by(job) == _by(jobs[0])]
+        alike = [job for job in self.every if _group(job) == _group(jobs[0])]
         if not missing(alike, out / RESULTS):
             shutil.rmtree(scratch, ignore_errors=True)  # only now: other parts of a job array may use it before
         with suppress(OSError):  # another process may be working on another backbone
@@ -178,9 +180,7 @@ class SingleImageStage(Stage):
             self.probe, self.examined, self._by_name, sent_backbones(self.backbones),
             replace(self.settings, device=device), out, watch,
         )  # fmt: skip
-        if means.spread:
-            return execute_whole(jobs, results, work, choose_executor(means), _by_backbone)
-        return execute(jobs, results, work, run_groups, grouped=_by_backbone)
+        return execute_whole(jobs, results, work, means, _group)
 
     def _distances(self, out: Path, job: Job) -> dict[str, Any]:
         """One distance per image, from the stored reconstructions."""
@@ -262,9 +262,22 @@ def _stage(job: Job) -> str:
     return digest_of({"probe": job.probe, "settings": job.settings, "spec": job.reads["spec"], "seed": job.seed})[:32]
 
 
-def _by(job: Job) -> tuple[str, int]:
+def _group(job: Job) -> tuple[str, int]:
     return job.backbone, job.seed
 
 
-def _by_backbone(jobs: Sequence[Job]) -> list[list[Job]]:
-    return [list(group) for _, group in groupby(jobs, key=_by)]
+def perceptual_networks(folder: Path | None, device: str) -> tuple[Mapping[str, Trunk], Sequence[Notice]]:
+    """The networks by their metrics, and a notice about each that has no weights here.
+
+    Args:
+        folder: folder with the weights; None for PyTorch's download folder.
+    """
+    found, absent = dict[str, Trunk](), list[Notice]()
+    for name in TRUNKS:
+        trunk = load_trunk(name, folder, device=device)
+        if trunk is not None:
+            found[METRICS[name]] = trunk
+        else:
+            advice = f"torchvision.models.{DOWNLOADS[name]}(weights='DEFAULT') in Python downloads them."
+            absent.append(notice("no-lpips", network=TITLES[name], advice=advice))
+    return found, absent

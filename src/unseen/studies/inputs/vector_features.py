@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PlannedFeatures:
-    """The features of a study, existing or still to be extracted.
+class FoundFeatures:
+    """The features of a study, existing or, in a plan, still to be extracted.
 
     Attributes:
-        faults: a notice about each data set whose features cannot be used.
+        faults: a notice about each data set whose images or features cannot be used.
         done: data set → share of the images with existing features.
         bytes, seconds: bytes that this part of the work has yet to write, and estimated seconds of the extraction.
     """
@@ -39,18 +39,10 @@ class PlannedFeatures:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class FoundFeatures:
-    """Existing features, and a notice about each data set whose images or features cannot be used."""
-
-    features: Sequence[ProbedFeatures]
-    faults: Sequence[Notice] = ()
-
-
 class FeatureSource(Protocol):
     """Where features come from."""
 
-    def planned(self, out: Path, means: Means) -> PlannedFeatures:
+    def planned(self, out: Path, means: Means) -> FoundFeatures:
         """The features, for planning: nothing is extracted."""
 
     def found(self, out: Path, means: Means, watch: "Watch") -> FoundFeatures:
@@ -72,8 +64,8 @@ class FileFeatures:
         found = described(self.backbone, self.data, places, (), tell=self.tell, verify=True)
         return replace(found, draw="unknown")
 
-    def planned(self, out: Path, means: Means) -> PlannedFeatures:
-        return PlannedFeatures([self.features])
+    def planned(self, out: Path, means: Means) -> FoundFeatures:
+        return FoundFeatures([self.features])
 
     def found(self, out: Path, means: Means, watch: "Watch") -> FoundFeatures:
         return FoundFeatures([self.features])

@@ -9,9 +9,6 @@ from unseen.device import on_gpu
 from unseen.errors import UserError
 from unseen.features.settings import checked_device
 from unseen.papers.comparability import ERICSSON_PROTOCOLS, PLAIN
-from unseen.probes.by_name.centroids import Centroids
-from unseen.probes.by_name.linear import Linear
-from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.job import Job
 from unseen.runs.data import Axis, RunData
 from unseen.runs.fit_progress import FitProgress
@@ -177,12 +174,12 @@ class VectorStage(Stage):
 
     def _protocol(self, features: ProbedFeatures) -> str:
         """The protocol of the probe whose numbers are published for such data; of another one if it is not fitted."""
-        names = {each.probe.name: each.probe.protocol_name for each in self.probes.every}
-        if self._is_level(features):
-            published = names.get(Logistic.name)
-        else:
-            published = names.get(Linear.name) or (ERICSSON_PROTOCOLS[0] if Centroids.name in names else None)
-        return published or next(filter(None, names.values()), "")
+        kind = "levels" if self._is_level(features) else "tasks"
+        fitted = [each.probe for each in self.probes.every]
+        published = [each for each in fitted if each.published_on == kind]
+        names = [each.protocol_name for each in (*published, *fitted) if each.protocol_name]
+        alone = published and not any(each.protocol_name for each in published)  # episodes alone have no protocol
+        return ERICSSON_PROTOCOLS[0] if alone else next(iter(names), "")
 
     def _is_level(self, features: ProbedFeatures) -> bool:
         return any(each.name == features.dataset for each in self.opened.domains)

@@ -5,7 +5,6 @@ Logits are computed once per model and test set and stored. Accuracies on any ch
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +115,6 @@ def _images(logits: Logits, column: Column, truth: Classes) -> ScoredImages:
     kept = {label for label in logits.labels if label_class(label, column.classes) in {*column.kept}}
     names = [name for name, label in zip(logits.ids, logits.image_labels, strict=False) if label in kept]
     return ScoredImages.labelled(column.kept, truth, names)
-
-
-def by_model(jobs: Sequence[Job]) -> list[list[Job]]:
-    """The jobs in groups with the same model."""
-    return [list(own) for _, own in groupby(jobs, lambda job: job.backbone)]
 
 
 def write_tables(folder: Path, watch: Watch, model: str | None = None) -> None:
