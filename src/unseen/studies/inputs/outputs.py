@@ -24,7 +24,7 @@ from unseen.studies.shifts.accuracies import check_columns
 from unseen.studies.shifts.columns import OWN, Column, table_columns, unmapped
 from unseen.studies.shifts.evaluate import OUTPUTS, Evaluation, write_tables
 from unseen.studies.shifts.plans import ModelPlan, check_plans
-from unseen.studies.shifts.survey import Survey, Surveyed, TestImages, survey_models
+from unseen.studies.shifts.survey import Survey, Surveyed, Surveyor, TestImages
 from unseen.studies.watch import Watch
 
 TEST = "test"
@@ -71,7 +71,7 @@ class OutputStage(Stage):
     def survey(self, out: Path) -> Survey:
         """The work to do in a folder, cached, since every model is loaded to find it out."""
         if out not in self._surveys:
-            self._surveys[out] = survey_models(self.plans, self.images, self.columns, self.settings, out)
+            self._surveys[out] = Surveyor(self.images, self.columns, self.settings, out).survey(self.plans)
         return self._surveys[out]
 
     def measured(self) -> Measured:

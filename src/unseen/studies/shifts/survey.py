@@ -4,7 +4,7 @@ A classifier must be loaded to be identified. Each is loaded once for that and r
 models than fit into memory.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -113,50 +113,56 @@ class Survey:
         return [job for model in self.models for job in model.jobs]
 
 
-def survey_models(
-    plans: Sequence[ModelPlan],
-    images: Sequence[TestImages],
-    columns: Sequence[Column],
-    settings: Settings,
-    folder: Path,
-) -> Survey:
-    """Load each model once to identify it, and find its results in the folder."""
-    models, passed_over = list[Surveyed](), dict[str, str]()
-    for each in plans:
-        try:
-            loaded = load_model(each, settings.device)
-        except UserError as error:
-            passed_over[each.model] = str(error)
-            continue
-        # A single model is kept for the work; several are loaded again, one after another.
-        models.append(_survey(each, loaded, images, columns, settings, folder, keep=len(plans) == 1))
-    return Survey(tuple(models), passed_over)
+@dataclass(frozen=True, eq=False)
+class Surveyor:
+    """Finds the work to do for models on test sets, in the folder of a run."""
 
+    images: Sequence[TestImages]
+    columns: Sequence[Column]
+    settings: Settings
+    folder: Path
 
-def _survey(
-    each: ModelPlan,
-    loaded: Backbone,
-    images: Sequence[TestImages],
-    columns: Sequence[Column],
-    settings: Settings,
-    folder: Path,
-    *,
-    keep: bool,
-) -> Surveyed:
-    spec = loaded.spec
-    outputs = spec.classes if isinstance(spec, ClassifierSpec) else ()
-    columns_of = {
-        each.name: [
-            column
-            for column in columns
-            if column.test_set == each.name and not lacking_classes(outputs, column.kept, column.classes)
-        ]
-        for each in images
-    }
-    scored = [each for each in images if columns_of[each.name]]
-    lacking = tuple(each.name for each in images if not columns_of[each.name])
-    parts = tuple(_parts(each.model, loaded, scored, columns_of, settings, folder)) if scored else ()
-    return Surveyed(each, spec, tuple(loaded.notes), parts, lacking, loaded if keep else None)
+    def survey(self, plans: Sequence[ModelPlan]) -> Survey:
+        """Load each model once to identify it, and find its results in the folder."""
+        models, passed_over = list[Surveyed](), dict[str, str]()
+        for each in plans:
+            try:
+                loaded = load_model(each, self.settings.device)
+            except UserError as error:
+                passed_over[each.model] = str(error)
+                continue
+            # A single model is kept for the work; several are loaded again, one after another.
+            models.append(self._model(each, loaded, keep=len(plans) == 1))
+        return Survey(tuple(models), passed_over)
+
+    def _model(self, each: ModelPlan, loaded: Backbone, *, keep: bool) -> Surveyed:
+        spec = loaded.spec
+        outputs = spec.classes if isinstance(spec, ClassifierSpec) else ()
+        columns = [each for each in self.columns if not lacking_classes(outputs, each.kept, each.classes)]
+        tested = {column.test_set for column in columns}
+        scored = [images for images in self.images if images.name in tested]
+        lacking = tuple(images.name for images in self.images if images.name not in tested)
+        parts = tuple(self._parts(each.model, loaded, scored, columns)) if scored else ()
+        return Surveyed(each, spec, tuple(loaded.notes), parts, lacking, loaded if keep else None)
+
+    def _parts(
+        self, model: str, classifier: Backbone, scored: Sequence[TestImages], columns: Sequence[Column]
+    ) -> Iterator[Part]:
+        """A classifier on each test set; one measurement gives the seconds for all of them."""
+        spec, finder = classifier.spec, logit_finder(scored, classifier, self.settings, self.folder)
+        jobs = {
+            images.name: _jobs(model, spec, images, [each for each in columns if each.test_set == images.name], finder)
+            for images in scored
+        }
+        undone = {name: len(missing(own, self.folder / RESULTS)) for name, own in jobs.items()}
+        left = {name: finder.of(name).missing()[0] if undone[name] else 0 for name in jobs}
+        rows, stores = sum(left.values()), finder.stores()
+        seconds = finder.seconds([rows]) / max(rows, 1)
+        for images in scored:
+            name = images.name
+            scoring = undone[name] * len(images) * spec.dimension / SCORED
+            store, [size] = stores[name][0][images.split], finder.bytes([left[name]])
+            yield Part(images, store, jobs[name], left[name], size, left[name] * seconds, scoring)
 
 
 def logit_finder(images: Sequence[TestImages], classifier: Backbone, settings: Settings, folder: Path) -> Finder:
@@ -165,31 +171,8 @@ def logit_finder(images: Sequence[TestImages], classifier: Backbone, settings: S
     return Finder(passes, [logit_backbone(classifier)], logit_settings(settings))
 
 
-def _parts(
-    model: str,
-    classifier: Backbone,
-    images: Sequence[TestImages],
-    columns: Mapping[str, Sequence[Column]],
-    settings: Settings,
-    folder: Path,
-) -> Iterator[Part]:
-    """A classifier on each test set; one measurement gives the seconds for all of them."""
-    spec, finder = classifier.spec, logit_finder(images, classifier, settings, folder)
-    jobs = {each.name: _jobs(model, spec, each, columns[each.name], finder.settings) for each in images}
-    undone = {name: len(missing(own, folder / RESULTS)) for name, own in jobs.items()}
-    left = {name: finder.of(name).missing()[0] if undone[name] else 0 for name in jobs}
-    seconds = finder.seconds([sum(left.values())]) / max(sum(left.values()), 1)
-    stores = finder.stores()
-    for each in images:
-        name, rows = each.name, left[each.name]
-        scoring = undone[name] * len(each) * spec.dimension / SCORED
-        yield Part(
-            each, stores[name][0][each.split], jobs[name], rows, finder.bytes([rows])[0], rows * seconds, scoring
-        )
-
-
-def _jobs(model: str, spec: Spec, images: TestImages, columns: Sequence[Column], settings: Settings) -> tuple[Job, ...]:
-    opened = images.opened
+def _jobs(model: str, spec: Spec, images: TestImages, columns: Sequence[Column], finder: Finder) -> tuple[Job, ...]:
+    opened, settings = images.opened, finder.settings
     key = store_key(opened.source, opened.manifest, images.split, spec, settings)
     digest = classifier_digest(spec) if isinstance(spec, ClassifierSpec) else ""
     return tuple(
