@@ -40,7 +40,7 @@ from unseen.studies.concepts.domains import split_rule
 from unseen.studies.concepts.levels import choose_levels, random_sets
 from unseen.studies.inputs import vectors
 from unseen.studies.inputs.stage import Prepared
-from unseen.studies.inputs.vector_features import FoundFeatures, described
+from unseen.studies.inputs.vector_features import FeatureSource, FoundFeatures, existing_features
 from unseen.studies.inputs.vectors import VectorStage
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.studies.probed_features import ProbedFeatures
@@ -54,7 +54,7 @@ FEW = load_levels("cog-v2").ids(1)[:3]
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(FeatureSource):
     """Features that exist."""
 
     features: Sequence[ProbedFeatures]
@@ -84,7 +84,7 @@ def features_in(folder: Path, domain: str, concepts: Sequence[str] = FEW, draw: 
     """The only features of a domain in a folder, as a study of them finds them."""
     [(backbone, places)] = find_features(folder, domain, DOMAIN_SPLITS, []).items()
     data = StudyData(Dataset(domain, domain, 3), is_domain=True)
-    return described(backbone, data, places, concepts, seen="in1k", draw=draw)
+    return existing_features(backbone, data, places, concepts, seen="in1k", draw=draw)
 
 
 def test_levels_are_known_by_their_concepts() -> None:

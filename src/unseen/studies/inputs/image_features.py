@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from unseen.backbones.backbone import Backbone
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import ImageError, UserError
-from unseen.features.settings import Settings
+from unseen.features.settings import Settings, checked_device
 from unseen.features.store import MANIFEST
 from unseen.papers.comparability import Draw
 from unseen.probes.samples import SamplesPerClass
@@ -19,10 +19,12 @@ from unseen.runs.extraction import Pass, refuse_unfinished
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, left_out
 from unseen.runs.parts import WHOLE
+from unseen.runs.setup import Extraction
 from unseen.studies.finder import Finder, tell_damaged
-from unseen.studies.inputs.vector_features import FoundFeatures, described, splits_of
+from unseen.studies.inputs.vector_features import FeatureSource, FoundFeatures, existing_features, splits_of
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.studies.probed_features import ProbedFeatures, class_counts
+from unseen.studies.record import Described
 from unseen.studies.stored_features import FEATURES, Place
 from unseen.studies.study import Study
 
@@ -31,13 +33,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ImageFeatures:
+class ImageFeatures(FeatureSource):
     """Features that are extracted from images into the folder of the run."""
 
     study: Study
     data: OpenedData
     backbones: Sequence[Backbone]
     settings: Settings
+    extracts: ClassVar[bool] = True
+
+    @property
+    def described(self) -> list[Described]:
+        return [Described(each.label, Extraction.by(each.spec, self.settings)) for each in self.backbones]
 
     @cached_property
     def groups(self) -> list[list[StudyData]]:
@@ -56,6 +63,7 @@ class ImageFeatures:
 
     def planned(self, out: Path, means: Means) -> FoundFeatures:
         features, done, size, seconds = list[ProbedFeatures](), dict[str, float](), 0, 0.0
+        checked_device(self.settings)
         finder = self.finder(out)
         for data in self.data.data:
             own = finder.of(data.name)
@@ -99,7 +107,7 @@ class ImageFeatures:
         """The features of a data set by backbone; what is wrong with others is added to `faults`."""
         for backbone, places in zip(self.backbones, stores, strict=True):
             try:
-                yield self._described(backbone.label, data, places)
+                yield self._features(backbone.label, data, places)
             except UserError as error:
                 if data.is_domain:
                     raise
@@ -109,16 +117,15 @@ class ImageFeatures:
         """The features of a data set for all backbones; None if they cannot be used, which is reported later."""
         stores = zip(self.backbones, finder.stores()[data.name], strict=True)
         try:
-            return [self._described(backbone.label, data, places) for backbone, places in stores]
+            return [self._features(backbone.label, data, places) for backbone, places in stores]
         except UserError:
             return None
 
-    def _described(self, backbone: str, data: StudyData, places: Mapping[str, Path]) -> ProbedFeatures:
+    def _features(self, backbone: str, data: StudyData, places: Mapping[str, Path]) -> ProbedFeatures:
         draw: Draw = "ours" if self.study.splits is None else "given"
-        levels = self.data.levels
         concepts = data.images.classes if data.is_domain else ()
         found = {split: Place(path) for split, path in places.items()}
-        return described(backbone, data, found, concepts, seen=levels.seen_domain if levels else None, draw=draw)
+        return existing_features(backbone, data, found, concepts, seen=self.data.seen, draw=draw)
 
 
 def expected_features(data: StudyData, backbone: Backbone) -> ProbedFeatures:

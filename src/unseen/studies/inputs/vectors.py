@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 
 from unseen.device import on_gpu
 from unseen.errors import UserError
-from unseen.features.settings import checked_device
 from unseen.papers.comparability import ERICSSON_PROTOCOLS, PLAIN
 from unseen.probes.job import Job
 from unseen.runs.data import Axis, RunData
@@ -17,14 +16,11 @@ from unseen.runs.notices import Notice
 from unseen.runs.own_metric import metric_jobs
 from unseen.runs.record import LEVELS
 from unseen.runs.results import RESULTS
-from unseen.runs.setup import SHORT, Extraction, FeatureKey, SplitsUsed
 from unseen.runs.shots import refuse_shots
-from unseen.studies.inputs.folder_features import FolderFeatures
-from unseen.studies.inputs.image_features import ImageFeatures
 from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage
-from unseen.studies.inputs.vector_features import FeatureSource, FileFeatures
+from unseen.studies.inputs.vector_features import FeatureSource
 from unseen.studies.plan import Cell
-from unseen.studies.probed_features import UNNAMED, ProbedFeatures
+from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.probes import StudyProbes
 from unseen.studies.probing import estimate, job_cost, run
 from unseen.studies.record import Described, Measured, about_features, extraction_of
@@ -48,26 +44,20 @@ class VectorStage(Stage):
 
     @property
     def axis(self) -> Axis:
-        return "probe" if isinstance(self.source, FileFeatures) else "tasks"
+        return self.source.axis
 
     @property
     def stores(self) -> bool:
-        return isinstance(self.source, ImageFeatures)
+        return self.source.extracts
 
     def measured(self) -> Measured:
-        backbones, limits = [Described(UNNAMED)], dict[str, int | None]()
-        if isinstance(self.source, ImageFeatures):
-            settings = self.source.settings
-            backbones = [Described(each.label, Extraction.by(each.spec, settings)) for each in self.source.backbones]
-            limits = {each.name: each.images.manifest.limit for each in self.opened.data}
+        limits = {each.name: each.opened.manifest.limit for each in self.opened.data if each.opened}
         return Measured(
-            self.opened.data, backbones, self.probes.protocols, limits=limits, splits=self._splits,
-            images=None if self.stores else (),
+            self.opened.data, self.source.described, self.probes.protocols, limits=limits,
+            splits=self.source.splits(self.opened), images=None if self.stores else (),
         )  # fmt: skip
 
     def planned(self, out: Path, means: Means) -> Planned:
-        if isinstance(self.source, ImageFeatures):
-            checked_device(self.source.settings)
         found = self.source.planned(out, means)
         features = found.features
         counted = [split for split in COUNTED if any(each.rows.get(split) for each in features)]
@@ -97,12 +87,6 @@ class VectorStage(Stage):
     def _cells(self, features: Sequence[ProbedFeatures], means: Means) -> Cells:
         seconds = partial(estimate, features=features, means=means)
         return Cells(self._jobs(features), seconds, job_cost(features))
-
-    @cached_property
-    def _splits(self) -> SplitsUsed | None:
-        if isinstance(self.source, FolderFeatures) and self.opened.domains:
-            return self.source.splits_used
-        return self.opened.splits
 
     def _jobs(self, features: Sequence[ProbedFeatures]) -> list[Job]:
         """All jobs, grouped by features; it is an error if no probe can be fitted at all."""
@@ -163,12 +147,12 @@ class VectorStage(Stage):
                 each.scored(self._protocol(each), variant=variant if self._is_level(each) else PLAIN)
                 for each in features
             ],
-            features=[_key(each, files=isinstance(self.source, FileFeatures)) for each in features],
+            features=[self.source.key(each) for each in features],
             images=None if self.stores else (),
             flaws=[flaw for each in features for flaw in each.flaws],
             told=[*self.probes.remarks, *notices],
-            splits=self._splits,
-            remarks=_size(features[0]) if isinstance(self.source, FileFeatures) else {},
+            splits=self.source.splits(self.opened),
+            remarks=self.source.remarks(features[0]),
         )
         return self.recorded(part)
 
@@ -203,17 +187,6 @@ def tell_fits(watch: Watch, progress: FitProgress) -> None:
 
 def _place(features: ProbedFeatures) -> str:
     return next(iter(features.places.values()), "")
-
-
-def _key(features: ProbedFeatures, *, files: bool) -> FeatureKey:
-    if files:
-        names = {split: Path(place).name for split, place in features.places.items()}
-        return FeatureKey(features.backbone, features.dataset, features.hashes, names)
-    return FeatureKey(features.backbone, features.dataset, {s: key[:SHORT] for s, key in features.keys.items()})
-
-
-def _size(features: ProbedFeatures) -> dict[str, str]:
-    return {"features": f"{features.classes} classes, {features.dimension} dimensions"}
 
 
 def _row(features: ProbedFeatures, done: float, counted: Sequence[str]) -> dict[str, Cell]:
