@@ -16,7 +16,9 @@ from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.data.core.dataset import Target
 from unseen.errors import OtherPartsError, UserError
+from unseen.probes.attentive.protocol import AttentiveProtocol
 from unseen.probes.by_name import all_probes
+from unseen.probes.by_name.attentive import Attentive
 from unseen.probes.by_name.patch_linear import PatchLinear
 from unseen.probes.dense.trained_head import TrainedHead
 from unseen.probes.many_shot import PROTOCOLS as MANY_SHOT
@@ -34,6 +36,7 @@ from unseen.studies.study import Study
 QUICK = LogisticProtocol(name="cog-v2-short", epochs=2, trials=2, round_size=2, batch=64, rates=(1.0, 10.0))
 FEW = ManyShotProtocol(name="ericsson-2021", weakest=1e-2, strongest=1e2, steps=3)
 FIVE_STEPS = PatchLinearProtocol(rates=(3e-3,), decays=(0.0,), epochs=1, least_steps=5)
+THREE_STEPS = AttentiveProtocol(rates=(1.0,), decays=(0.0,), least_steps=3)
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "logistic": {"protocol": "cog-v2-short"},
     "pca": {"protocol": "cog-v2-short", "dimensions": [2, 4]},
@@ -45,6 +48,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "psp": {"steps": 2, "scale": 0.1},
     "upernet": {"steps": 2, "scale": 0.1},
     "saliency": {"grid": "14/7"},
+    "attentive": {"queries": 2, "epochs": 1},
     "inversion": {"steps": 2},
 }
 """Settings with which each probe takes little time."""
@@ -62,11 +66,17 @@ class ShortPatchLinear(PatchLinear):
     protocol: PatchLinearProtocol = FIVE_STEPS
 
 
+@dataclass(frozen=True)
+class ShortAttentive(Attentive):
+    protocol: AttentiveProtocol = THREE_STEPS
+
+
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LOGISTIC, "cog-v2-short", QUICK)
     monkeypatch.setitem(MANY_SHOT, "ericsson-2021", FEW)
     monkeypatch.setitem(all_probes(), "patch-linear", ShortPatchLinear)
+    monkeypatch.setitem(all_probes(), "attentive", ShortAttentive)
     monkeypatch.setattr(TrainedHead, "step_seconds", lambda *_: 0.1)  # instead of timing a training
 
 
@@ -203,8 +213,8 @@ def test_every_probe_runs_on_every_kind_of_labels_that_it_takes(
 
 def test_every_kind_of_probe_names_the_same_test_images(matrix: Matrix, tmp_path: Path) -> None:
     """So that frozen features can be compared with fine-tuning, image by image."""
-    study = study_of(preprocessing="own", seeds=1, probes=["knn", "fine-tuned"])
-    study = study.replace(**{"fine-tuned": SETTINGS["fine-tuned"]})
+    study = study_of(preprocessing="own", seeds=1, probes=["knn", "fine-tuned", "attentive"])
+    study = study.replace(**{name: SETTINGS[name] for name in ("fine-tuned", "attentive")})
     run_of(study, tmp_path, [matrix.networks["images"]], datasets=[tiny_data("class")])
     run_of(matrix.study("classifier", "class"), tmp_path / "own", datasets=[tiny_data("class")])
     kept = [
@@ -213,11 +223,11 @@ def test_every_kind_of_probe_names_the_same_test_images(matrix: Matrix, tmp_path
         for result in read_results(folder)
         for each in kept_units(folder / RESULTS, result)
     ]
-    assert {probe for probe, _ in kept} == {"knn", "fine-tuned", "classifier"}
+    assert {probe for probe, _ in kept} == {"knn", "fine-tuned", "attentive", "classifier"}
     images = [each.images for _, each in kept]
     assert images[0] is not None
     assert images[0].ids
-    assert [each.difference(images[0]) for each in images if each is not None] == [""] * 3
+    assert [each.difference(images[0]) for each in images if each is not None] == [""] * 4
 
 
 def test_vector_probes_take_the_data_sets_whose_splits_suit_them(matrix: Matrix, tmp_path: Path) -> None:

@@ -103,9 +103,9 @@ class OpenedStudy:
     def _patches(self) -> Iterator[Stage]:
         probes, data = self._of("patches")
         if probes and data:
-            from unseen.studies.inputs.patches import PatchStage
+            from unseen.studies.inputs.patch_stages import patch_stages
 
-            yield PatchStage(probes, data, self.backbones.patches, self.settings, study=self.study, opened=self.opened)
+            yield from patch_stages(self.study, probes, self.opened, data, self.backbones.patches, self.settings)
 
     def _trainings(self) -> Iterator[Stage]:
         """Classes are learned with the preprocessing of the study, boxes and maps with each backbone's own."""

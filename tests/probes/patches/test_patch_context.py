@@ -82,7 +82,7 @@ def test_features_without_a_finite_length_are_refused(bad: float, resident: bool
 def test_keys_read_from_files_give_the_same_bits(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same products of the same blocks: where the keys are kept does not change them."""
     monkeypatch.setattr(context, "KEYS", 64)
-    monkeypatch.setattr(rows, "PIECE", 10)
+    monkeypatch.setattr(rows, "PIECE_BYTES", 10 * 1024)  # ten patches
     generator = np.random.default_rng(0)
     parts = [generator.standard_normal((size, 512)).astype(np.float16) for size in (70, 1, 129)]
     labels = PatchLabels.of([generator.integers(0, 3, (200, 4)).astype(np.float32)], 4)

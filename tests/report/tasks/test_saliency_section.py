@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unseen.data.core.dense.pictures import overlay
 from unseen.papers.transfer import imagenet_score, imagenet_top1, published_task_scores
 from unseen.probes.single_images import Measured
 from unseen.report.core.model import Section
@@ -17,7 +18,7 @@ from unseen.report.tasks.image_data import ImageResult
 from unseen.report.tasks.image_parts import image_tables
 from unseen.report.tasks.page import task_page
 from unseen.report.tasks.page_data import TaskPage
-from unseen.report.tasks.sections.saliency import build, overlay
+from unseen.report.tasks.sections.saliency import build
 from unseen.studies.kept_images import keep
 
 VALUES = {"a": [0.4, 0.5, 0.3], "b": [0.45, 0.55, 0.5]}

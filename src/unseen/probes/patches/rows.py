@@ -16,8 +16,10 @@ from unseen.features.forward import moved
 from unseen.features.patches import PatchFeatures
 from unseen.features.store import Shards
 
-READ, PIECE = 65_536, 1_024
-"""Patches brought to a device at once, and those copied by one thread at a time."""
+READ = 65_536
+"""Patches brought to a device at once."""
+READ_BYTES, PIECE_BYTES = 1 << 28, 1 << 21
+"""Maximum bytes of rows brought to a device at once, and bytes copied by one thread at a time."""
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -80,7 +82,8 @@ class PatchRows:
         """The same with all features kept on the device."""
         whole = torch.empty(len(self), self.channels, dtype=self.dtype, device=self.device)
         start = 0
-        for rows in self.blocks(torch.split(torch.arange(len(self)), READ)):
+        at_once = max(1, min(READ, READ_BYTES // (self.channels * self.dtype.itemsize)))
+        for rows in self.blocks(torch.split(torch.arange(len(self)), at_once)):
             whole[start : start + len(rows)] = rows
             start += len(rows)
         return replace(self, parts=(), whole=whole)
@@ -101,8 +104,8 @@ class PatchRows:
             places[torch.from_numpy(order)] = torch.arange(len(order))
         dtype = torch.from_numpy(np.empty(0, self.parts[0].dtype)).dtype
         rows = torch.empty(len(wanted), self.channels, dtype=dtype, pin_memory=self.device.type == "cuda")
-        cuts = np.searchsorted(wanted, self._starts)
-        edges = np.unique(np.concatenate([cuts, np.arange(0, len(wanted), PIECE)]))
+        cuts, piece = np.searchsorted(wanted, self._starts), max(1, PIECE_BYTES // rows[:1].nbytes)
+        edges = np.unique(np.concatenate([cuts, np.arange(0, len(wanted), piece)]))
         out = rows.numpy()
 
         def copy(start: int, stop: int) -> None:

@@ -12,6 +12,7 @@ from unseen.runs.score import Score
 from unseen.runs.setup import ProtocolUsed
 
 if TYPE_CHECKING:
+    from unseen.report.tasks.attention_data import AttentionResult
     from unseen.report.tasks.dense_data import DenseTask
     from unseen.report.tasks.image_data import ImageResult
 
@@ -114,6 +115,7 @@ class TaskPage:
         tuned: settings that fine-tuning tried and chose.
         dense: data sets with boxes or maps.
         by_image: analyses of single images, by backbone and set of images.
+        attention: where attentive probes look, by data set and backbone.
         against_imagenet: scores against ImageNet accuracy, by setting and data set.
         notices: sentences at the top.
         notes: what was skipped, and why.
@@ -135,6 +137,7 @@ class TaskPage:
     tuned: Sequence[Tuned] = ()
     dense: "Sequence[DenseTask]" = ()
     by_image: "Sequence[ImageResult]" = ()
+    attention: "Sequence[AttentionResult]" = ()
     against_imagenet: Sequence[AgainstImagenet] = ()
     notices: Sequence[str] = ()
     notes: Sequence[str] = ()

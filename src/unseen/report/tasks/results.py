@@ -33,6 +33,7 @@ from unseen.metrics.correlation import LEAST
 from unseen.papers.transfer import SOURCE, imagenet_score, imagenet_top1, published_task_scores
 from unseen.probes.by_name.fine_tuned import FineTuned
 from unseen.probes.by_name.linear import Linear
+from unseen.report.tasks.attention_data import attention_results
 from unseen.report.tasks.dense_data import dense_tasks
 from unseen.report.tasks.image_data import image_results
 from unseen.report.tasks.page_data import PICTURES, Bins, Fit, TaskPage, Tuned
@@ -133,6 +134,7 @@ def page_of_results(
         datasets=datasets,
         dense=dense,
         by_image=image_results(data, found, folders),
+        attention=attention_results(others, names, titles, folders),
         scores=[*own, *beside],
         fits=[_fit(result, names) for result in found if result.is_of(Linear.name)],
         averages=together,

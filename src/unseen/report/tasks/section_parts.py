@@ -1,13 +1,18 @@
 """Parts shared by the sections of the task page: the paper's groups of models, and reliability diagrams."""
 
 from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
 
-from unseen.report.core.model import Figure, Series
+from unseen.report.core.model import Figure, Picture, Series
 from unseen.report.tasks.page_data import Bins, Fit, TaskPage, Tuned
 from unseen.text.words import counted, joined
 
 PUBLISHED = {"Supervised": ("supervised (paper)", 4)}
 SELF_SUPERVISED = ("self-supervised (paper)", 1)
+LARGE = 30_000
+"""Pictures above this number of bytes are converted to JPEG."""
+QUALITY = 85
 FRAME = 3
 """Percents that a reliability diagram shows beyond its ends."""
 GREY_ROWS = "Grey rows are published models."
@@ -102,3 +107,20 @@ def fit_sentences(page: TaskPage) -> Iterator[str]:
         yield f"Fits that did not reach their optimum: {joined(stopped)}."
     elif page.fits:
         yield "Every scored fit reached its optimum."
+
+
+def kept_picture(path: Path, caption: Sequence[str]) -> Picture | None:
+    """The file unchanged, or as a JPEG if it is large; None for a damaged file."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        content = path.read_bytes()
+        with Image.open(BytesIO(content)) as image:
+            if len(content) <= LARGE:
+                image.verify()
+                return Picture(content, caption)
+            smaller = BytesIO()
+            image.convert("RGB").save(smaller, format="JPEG", quality=QUALITY)
+            return Picture(smaller.getvalue(), caption, "jpeg")
+    except (OSError, UnidentifiedImageError, SyntaxError, ValueError):
+        return None

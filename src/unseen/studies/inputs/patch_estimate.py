@@ -14,11 +14,13 @@ from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
 from unseen.features.device_memory import free_bytes
 from unseen.files import byte_size
+from unseen.probes.patches.class_probe import ClassPatchProbe
 from unseen.probes.patches.codes import CODEWORDS, ClassCodes, Codes, DepthCodes, NormalCodes, patch_histograms
 from unseen.probes.patches.patch_probe import PatchProbe, PatchSize
 from unseen.probes.patches.scoring import MapScorer, image_score, map_prediction
 from unseen.runs.notices import Notice, notice
 
+Timed = PatchProbe | ClassPatchProbe
 LABEL_BYTES = 20
 """Main memory for the labels of a patch, with two classes in it."""
 TRIED = 20
@@ -47,17 +49,18 @@ class PeakMemory:
     notices: Sequence[Notice]
 
 
-def peak_memory(probes: Sequence[PatchProbe], name: str, size: PatchSize, device: str) -> PeakMemory:
+def peak_memory(probes: Sequence[Timed], name: str, size: PatchSize, device: str, *, labels: bool = True) -> PeakMemory:
     """The memory of probes that run one after the other; an error if a GPU has too little of it.
 
     Args:
         name: of the data set.
         size: of all jobs of these probes.
+        labels: whether patches have labels, so that some of them can be drawn if not all fit.
     """
     if not probes:
         return PeakMemory(0, ())
     if device != "cuda":
-        least = max(probe.demand(size, 4).read for probe in probes) + LABEL_BYTES * size.patches
+        least = max(probe.demand(size, 4).read for probe in probes) + (LABEL_BYTES * size.patches if labels else 0)
         return PeakMemory(least, ())
     free = free_bytes(torch.device(device))
     demands = [probe.demand(size, 2) for probe in probes]
@@ -67,10 +70,12 @@ def peak_memory(probes: Sequence[PatchProbe], name: str, size: PatchSize, device
             f"{name}: its patch probes need {byte_size(least)} of GPU memory, and {byte_size(max(free, 0))} are free; "
             "end other programs that use this GPU, or hide it (CUDA_VISIBLE_DEVICES=) to use the CPU"
         )
-    return PeakMemory(max(each.peak(free) for each in demands), [*_read_again(probes, name, size, free)])
+    return PeakMemory(
+        max(each.peak(free) for each in demands), [*_read_again(probes, name, size, free)] if labels else ()
+    )
 
 
-def _read_again(probes: Sequence[PatchProbe], name: str, size: PatchSize, free: int) -> Iterator[Notice]:
+def _read_again(probes: Sequence[Timed], name: str, size: PatchSize, free: int) -> Iterator[Notice]:
     """A notice if features do not fit, with a number of patches that would."""
     if all(probe.demand(size, 2).fits(free) for probe in probes):
         return
@@ -86,11 +91,12 @@ def _read_again(probes: Sequence[PatchProbe], name: str, size: PatchSize, free: 
 
 def probe_seconds(probe: PatchProbe, data: OpenDataset, size: PatchSize, grid: tuple[int, int], device: str) -> float:
     """Seconds to fit a probe, predict the patches of test images, and read and score maps."""
-    return _fit_seconds(probe, size, device) + _map_seconds(data, size, grid, device)
+    return fit_seconds(probe, size, device) + _map_seconds(data, size, grid, device)
 
 
 @lru_cache(maxsize=64)
-def _fit_seconds(probe: PatchProbe, size: PatchSize, device: str) -> float:
+def fit_seconds(probe: Timed, size: PatchSize, device: str) -> float:
+    """Seconds to fit a probe, from timing small pieces of its work."""
     place = torch.device(device)
     return sum(times * _timed(piece, place) for piece, times in probe.samples_of_work(size, place))
 

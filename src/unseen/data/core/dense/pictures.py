@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 HEIGHT, GAP, LINE = 160, 4, 2
 """Side of a panel, gap between panels, and width of the outlines of boxes, in pixels."""
 UNKNOWN_DEPTH = (204, 222, 242)
+HEAT_COLOURS, HEAT = "inferno", 0.6
+"""The colours of a map over its image in grey, and their opacity."""
 DIRECTIONS = {
     "right": (1, 0, 0),
     "left": (-1, 0, 0),
@@ -81,6 +83,18 @@ def coloured(kind: Kind, labels: Map, scale: Map | Objects) -> NDArray[np.uint8]
     panel = np.repeat(grey.astype(np.uint8)[..., None], 3, axis=2)
     panel[labels <= 0] = UNKNOWN_DEPTH
     return panel
+
+
+def overlay(image: NDArray[np.uint8], attention: NDArray[Any]) -> NDArray[np.uint8]:
+    """(h, w, 3): a map (h, w) in colours, from its lowest value to its highest, over an image (h, w, 3) in grey."""
+    import matplotlib as mpl
+
+    values = attention.astype(np.float64)
+    spread = float(np.ptp(values))
+    heat = mpl.colormaps[HEAT_COLOURS]((values - values.min()) / spread if spread else np.zeros_like(values))[..., :3]
+    grey = image.mean(axis=2, keepdims=True) / 255
+    mixed: NDArray[np.uint8] = (255 * (HEAT * heat + (1 - HEAT) * grey)).round().astype(np.uint8)
+    return mixed
 
 
 def shown_classes(truth: Map | Objects, predicted: Map | Objects) -> tuple[int, ...]:

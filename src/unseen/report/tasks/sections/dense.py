@@ -1,7 +1,6 @@
 """Dense tasks: one section per data set with boxes or maps, with tables, classes and pictures."""
 
 from collections.abc import Iterator, Sequence
-from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 
@@ -14,13 +13,10 @@ from unseen.report.core.model import Figure, Gallery, Picture, Section, Series
 from unseen.report.tasks.dense_data import DenseProbe, DenseResult, DenseTask
 from unseen.report.tasks.dense_tables import class_metric, class_table, probe_table, slug
 from unseen.report.tasks.page_data import TaskPage
-from unseen.report.tasks.section_parts import NONE_BOLD
+from unseen.report.tasks.section_parts import NONE_BOLD, kept_picture
 
 MOST_BYTES = 3_000_000
 """Limit for all pictures of a page together."""
-LARGE = 30_000
-"""Pictures above this number of bytes are converted to JPEG."""
-QUALITY = 85
 MOST_BARS = 40
 """Classes in a figure; with more, only the best and the worst."""
 NAMED = 3
@@ -135,7 +131,7 @@ def _kept_pictures(page: TaskPage) -> dict[Path, Picture]:
     size = 0
     for turn in zip_longest(*(_ends_first(each) for each in told)):
         for path, caption in filter(None, turn):
-            picture = _picture(path, caption)
+            picture = kept_picture(path, caption)
             if picture is None or size + len(picture.content) > MOST_BYTES:
                 continue
             kept[path] = picture
@@ -167,23 +163,6 @@ def _captions(result: DenseResult) -> list[Caption]:
     title = METRIC_TITLES[metric]
     scores = {name: f"{title} {text_with_unit(metric, of.score)}" for name, of in result.known.items()}
     return [(path, [name, *([scores[path.name]] if path.name in scores else [])]) for path, name in named]
-
-
-def _picture(path: Path, caption: Sequence[str]) -> Picture | None:
-    """The file unchanged, or as a JPEG if it is large; None for a damaged file."""
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        content = path.read_bytes()
-        with Image.open(BytesIO(content)) as image:
-            if len(content) <= LARGE:
-                image.verify()
-                return Picture(content, caption)
-            smaller = BytesIO()
-            image.convert("RGB").save(smaller, format="JPEG", quality=QUALITY)
-            return Picture(smaller.getvalue(), caption, "jpeg")
-    except (OSError, UnidentifiedImageError, SyntaxError, ValueError):
-        return None
 
 
 SECTION = PageSection("tasks", 25, build)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.data.core.dense.pictures import overlay
 from unseen.papers.image_settings import TITLES
 from unseen.probes.saliency.grid import EXACT, Grid
 from unseen.report.core.discover import PageSection
@@ -25,9 +26,6 @@ from unseen.report.tasks.image_parts import (
 from unseen.report.tasks.page_data import TaskPage
 
 METRIC, PROBE = "diffusion", "saliency"
-COLOURS = "inferno"
-HEAT = 0.6
-"""Opacity of a map over its image in grey."""
 NOTE = (
     "A square mask slides over the image. The attention at a pixel is the root relative squared error of the features "
     "of the masked image, averaged over all masks that cover the pixel. Diffusion is the share of pixels above the "
@@ -83,18 +81,6 @@ def _caption(results: Sequence[ImageResult]) -> str:
 def _panels(result: ImageResult, arrays: Mapping[str, NDArray[Any]]) -> list[NDArray[np.uint8]]:
     """The map of a backbone over the image in grey."""
     return [overlay(arrays["image"], arrays["map"])]
-
-
-def overlay(image: NDArray[np.uint8], attention: NDArray[Any]) -> NDArray[np.uint8]:
-    """(h, w, 3): a map (h, w) in colours, from its lowest value to its highest, over an image (h, w, 3) in grey."""
-    import matplotlib as mpl
-
-    values = attention.astype(np.float64)
-    spread = float(np.ptp(values))
-    heat = mpl.colormaps[COLOURS]((values - values.min()) / spread if spread else np.zeros_like(values))[..., :3]
-    grey = image.mean(axis=2, keepdims=True) / 255
-    mixed: NDArray[np.uint8] = (255 * (HEAT * heat + (1 - HEAT) * grey)).round().astype(np.uint8)
-    return mixed
 
 
 SECTION = PageSection("tasks", 70, build)
