@@ -48,6 +48,13 @@ class TrainingProbe(Probe, ABC):
         yield from ()
 
     @abstractmethod
+    def job(self, inputs: "ImageInputs", seed: int) -> Job:
+        """The job of a seed, whose settings have a `protocol` with a number of `steps`."""
+
+    @abstractmethod
+    def trained(self, cell: "ImageCell", job: Job) -> Fit:
+        """Train and score what a job says."""
+
     def jobs(  # type: ignore[override]
         self,
         inputs: "ImageInputs",
@@ -56,11 +63,11 @@ class TrainingProbe(Probe, ABC):
         *,
         gpu: bool = False,
     ) -> Iterator[Job]:
-        """Its jobs on a data set, one for each seed. Their settings have a `protocol` with a number of `steps`."""
+        """Its jobs on a data set, one for each seed."""
+        return (self.job(inputs, seed) for seed in seeds)
 
-    @abstractmethod
     def fit(self, cell: "ImageCell", settings: Sequence[Setting]) -> Iterator[Fit]:  # type: ignore[override]
-        """Train and score every setting."""
+        return (self.trained(cell, cell.jobs[setting]) for setting in settings)
 
     def timed(self, job: Job) -> Hashable:
         """What jobs share whose steps take the same time with the same backbone."""

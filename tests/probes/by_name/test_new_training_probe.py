@@ -43,25 +43,22 @@ class Commonest(TrainingProbe):
     def image_remarks(self, inputs):
         yield "told", {"text": f"{inputs.backbone.label} is not used."}
 
-    def jobs(self, inputs, seeds, shots=None, *, gpu=False):
+    def job(self, inputs, seed):
         probe = self.on(inputs)
-        for seed in seeds:
-            yield Job(
-                self.name, 1, inputs.backbone.label, inputs.dataset.name, inputs.reads, probe.described, seed=seed,
-                arithmetic=inputs.arithmetic, make=Held(probe),
-            )
+        return Job(
+            self.name, 1, inputs.backbone.label, inputs.dataset.name, inputs.reads, probe.described, seed=seed,
+            arithmetic=inputs.arithmetic, make=Held(probe),
+        )
 
-    def fit(self, cell, settings):
+    def trained(self, cell, job):
         manifest = cell.opened.manifest
         labels = {
             split: [entry.label for entry, word in zip(manifest.entries, manifest.splits) if word == split]
             for split in ("train", "test")
         }
         commonest = max(labels["train"], key=labels["train"].count)
-        for setting in settings:
-            cell.steps(cell.jobs[setting], "", self.protocol.steps)(self.protocol.steps)
-            value = labels["test"].count(commonest) / len(labels["test"])
-            yield Fit(self.name, None, setting.seed, [("top1", value)])
+        cell.steps(job, "", self.protocol.steps)(self.protocol.steps)
+        return Fit(self.name, None, job.seed, [("top1", labels["test"].count(commonest) / len(labels["test"]))])
 
     def step_seconds(self, cell, job):
         return 0.5

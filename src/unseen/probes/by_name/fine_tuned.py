@@ -1,6 +1,6 @@
 """The probe `fine-tuned`: the whole backbone trained on the images of a domain or a data set."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -11,7 +11,6 @@ from unseen.probes.finetuning.protocol import REFERENCE as REFERENCE_NAME
 from unseen.probes.finetuning.protocol import FinetuneProtocol, reference_protocol
 from unseen.probes.finetuning.trial import TRIAL_REVISION, Trial, TunedNetwork
 from unseen.probes.job import Fit, Held, Job
-from unseen.probes.protocol import Setting
 from unseen.reading.keys import key
 
 if TYPE_CHECKING:
@@ -119,43 +118,23 @@ class FineTuned(TunedNetwork):
         images, batch = inputs.rows["train"], self.batch or REFERENCE_BATCH
         return FineTuned(reference_protocol(images, epochs=self.epochs, batch=batch, rate=self.rate))
 
-    def jobs(  # type: ignore[override]
-        self,
-        inputs: "ImageInputs",
-        seeds: Sequence[int],
-        shots: Sequence[int | None] | None = None,
-        *,
-        gpu: bool = False,
-    ) -> Iterator[Job]:
-        """Its jobs on a data set, one for each seed."""
-        backbone, probe = inputs.backbone, self.on(inputs)
+    def job(self, inputs: "ImageInputs", seed: int) -> Job:
+        backbone, probe, how = inputs.backbone, self.on(inputs), inputs.arithmetic
         if not self.is_reference and not any(True for _ in backbone.module.parameters()):
             raise UserError(f"{backbone.spec.id}: has no trainable parameters, so it cannot be fine-tuned")
-        for seed in seeds:
-            made = (backbone.label, inputs.dataset.name, inputs.reads)
-            if isinstance(probe.protocol, FinetuneProtocol):
-                yield Job(
-                    self.name, REFERENCE_REVISION, *made, probe.described, None, seed,
-                    arithmetic=inputs.arithmetic, make=Held(probe),
-                )  # fmt: skip
-                continue
-            metric, how = inputs.dataset.metric, inputs.arithmetic
-            trials = tuple(job for each in probe.grid.settings for job in Trial(each).jobs(inputs, [seed]))
-            yield Job(
-                self.name, TRIAL_REVISION, *made, probe.described, None, seed, metric, how, needs=trials,
-                make=Held(probe),
-            )  # fmt: skip
+        made = (backbone.label, inputs.dataset.name, inputs.reads, probe.described, None, seed)
+        if isinstance(probe.protocol, FinetuneProtocol):
+            return Job(self.name, REFERENCE_REVISION, *made, arithmetic=how, make=Held(probe))
+        trials = tuple(Trial(each).job(inputs, seed) for each in probe.grid.settings)
+        return Job(self.name, TRIAL_REVISION, *made, inputs.dataset.metric, how, needs=trials, make=Held(probe))
 
-    def fit(self, cell: "ImageCell", settings: Sequence[Setting]) -> Iterator[Fit]:  # type: ignore[override]
+    def trained(self, cell: "ImageCell", job: Job) -> Fit:
         from unseen.probes.finetuning.reference import reference_fit
         from unseen.probes.finetuning.search import final_fit
 
-        for setting in settings:
-            job, protocol = cell.jobs[setting], self.protocol
-            if isinstance(protocol, FinetuneProtocol):
-                yield reference_fit(cell, job, protocol)
-            else:
-                yield final_fit(cell, job, self.grid)
+        if isinstance(self.protocol, FinetuneProtocol):
+            return reference_fit(cell, job, self.protocol)
+        return final_fit(cell, job, self.grid)
 
 
 PROBE = FineTuned

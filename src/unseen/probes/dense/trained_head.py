@@ -1,13 +1,12 @@
 """Common parts of the probes that train a detector or a head for maps on a backbone (Ericsson et al. 2021, A.4–A.6)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.dense.protocols import EXTENDED, SHORT, DenseProtocol, extended, shortened
 from unseen.probes.job import Fit, Held, Job
 from unseen.probes.patches.patch_probe import METRICS
-from unseen.probes.protocol import Setting
 from unseen.probes.trainings import TrainingProbe
 from unseen.reading.keys import key
 
@@ -94,34 +93,22 @@ class TrainedHead(TrainingProbe):
         if beyond is not None:
             yield beyond, {"backbone": inputs.backbone.label, "size": spec.transform.size}
 
-    def jobs(  # type: ignore[override]
-        self,
-        inputs: "ImageInputs",
-        seeds: Sequence[int],
-        shots: Sequence[int | None] | None = None,
-        *,
-        gpu: bool = False,
-    ) -> Iterator[Job]:
-        """Its jobs on a data set, one for each seed."""
+    def job(self, inputs: "ImageInputs", seed: int) -> Job:
         probe, backbone, kind = self.on(inputs), inputs.backbone, inputs.dataset.kind
-        for seed in seeds:
-            yield Job(
-                self.name, _revision(kind, backbone.spec, inputs.arithmetic), backbone.label, inputs.dataset.name,
-                inputs.reads, probe.described, None, seed, METRICS[kind][0], inputs.arithmetic, make=Held(probe),
-            )  # fmt: skip
+        return Job(
+            self.name, _revision(kind, backbone.spec, inputs.arithmetic), backbone.label, inputs.dataset.name,
+            inputs.reads, probe.described, None, seed, METRICS[kind][0], inputs.arithmetic, make=Held(probe),
+        )  # fmt: skip
 
-    def fit(self, cell: "ImageCell", settings: Sequence[Setting]) -> Iterator[Fit]:  # type: ignore[override]
+    def trained(self, cell: "ImageCell", job: Job) -> Fit:
         from unseen.probes.dense.work import train_and_score
 
-        variant = self.variant
-        for setting in settings:
-            job = cell.jobs[setting]
-            values, details, units = train_and_score(
-                job, self._used, cell.network(), cell.opened, cell.device, checkpoint=cell.checkpoint(job),
-                pictures=cell.pictures(job), watch=cell.steps(job, variant, self._used.steps),
-            )  # fmt: skip
-            details |= {"classes": list(cell.opened.classes)}
-            yield Fit(variant, None, job.seed, values, details, units=units)
+        values, details, units = train_and_score(
+            job, self._used, cell.network(), cell.opened, cell.device, checkpoint=cell.checkpoint(job),
+            pictures=cell.pictures(job), watch=cell.steps(job, self.variant, self._used.steps),
+        )  # fmt: skip
+        details |= {"classes": list(cell.opened.classes)}
+        return Fit(self.variant, None, job.seed, values, details, units=units)
 
     def step_seconds(self, cell: "ImageCell", job: Job) -> float:
         """Seconds of a training step, from timing a few on the images."""

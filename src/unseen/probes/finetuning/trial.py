@@ -1,7 +1,7 @@
 """A trial of a grid: the network trained with one setting, and scored on validation images."""
 
 from abc import ABC
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,7 +9,6 @@ from unseen.data.core.dataset import Target
 from unseen.probes.finetuning import timing
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.job import Fit, Held, Job
-from unseen.probes.protocol import Setting
 from unseen.probes.trainings import TrainingProbe
 
 if TYPE_CHECKING:
@@ -44,12 +43,6 @@ class Trial(TunedNetwork):
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
     protocol: FinetuneProtocol
 
-    def fit(self, cell: "ImageCell", settings: Sequence[Setting]) -> Iterator[Fit]:  # type: ignore[override]
-        from unseen.probes.finetuning.search import trial_fit
-
-        for setting in settings:
-            yield trial_fit(cell, cell.jobs[setting], self.protocol)
-
     @property
     def decodes(self) -> bool:
         return True
@@ -57,17 +50,13 @@ class Trial(TunedNetwork):
     def used(self, inputs: "ImageInputs") -> FinetuneProtocol:
         return self.protocol
 
-    def jobs(  # type: ignore[override]
-        self,
-        inputs: "ImageInputs",
-        seeds: Sequence[int],
-        shots: Sequence[int | None] | None = None,
-        *,
-        gpu: bool = False,
-    ) -> Iterator[Job]:
-        """One for each seed."""
-        for seed in seeds:
-            yield Job(
-                self.name, TRIAL_REVISION, inputs.backbone.label, inputs.dataset.name, inputs.reads, self.described,
-                None, seed, inputs.dataset.metric, inputs.arithmetic, make=Held(self),
-            )  # fmt: skip
+    def job(self, inputs: "ImageInputs", seed: int) -> Job:
+        return Job(
+            self.name, TRIAL_REVISION, inputs.backbone.label, inputs.dataset.name, inputs.reads, self.described,
+            None, seed, inputs.dataset.metric, inputs.arithmetic, make=Held(self),
+        )  # fmt: skip
+
+    def trained(self, cell: "ImageCell", job: Job) -> Fit:
+        from unseen.probes.finetuning.search import trial_fit
+
+        return trial_fit(cell, job, self.protocol)

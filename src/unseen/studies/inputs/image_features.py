@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from unseen.backbones.backbone import Backbone
 from unseen.data.core.open_dataset import OpenDataset
-from unseen.errors import ImageError, UserError
+from unseen.errors import ImageError, OtherPartsError, UserError
 from unseen.features.settings import Settings, checked_device
-from unseen.features.store import MANIFEST
 from unseen.papers.comparability import Draw
 from unseen.probes.samples import SamplesPerClass
 from unseen.probes.vectors import Order
@@ -77,24 +76,26 @@ class ImageFeatures(FeatureSource):
         return FoundFeatures(features, done=done, bytes=size, seconds=seconds)
 
     def found(self, out: Path, means: Means, watch: "Watch") -> FoundFeatures:
-        features, faults, unfinished = list[ProbedFeatures](), list[Notice](), list[Path]()
+        features, faults, waiting = list[ProbedFeatures](), list[Notice](), list[OtherPartsError]()
         finder = self.finder(out)
         for group in self.groups:
             try:
                 stores = finder.of(*(each.name for each in group)).extracted(means, watch.extracting)
+                paths = [path for of_data in stores.values() for of in of_data for path in of.values()]
+                refuse_unfinished(paths, self.settings.part)
             except ImageError as error:
                 if group[0].is_domain:
                     raise
                 faults.append(left_out(group[0].name, f"{group[0].name}: {error}"))
                 continue
-            paths = [path for of_data in stores.values() for of in of_data for path in of.values()]
-            if self.settings.part != WHOLE and not all((path / MANIFEST).is_file() for path in paths):
-                unfinished += paths
+            except OtherPartsError as error:  # the other data sets are extracted first
+                waiting.append(error)
                 continue
             for data in group:
                 features += self._usable(data, stores[data.name], faults)
                 tell_damaged(data.name, stores[data.name], watch.tell)
-        refuse_unfinished(unfinished, self.settings.part)
+        if waiting:
+            raise waiting[0]
         for fault in faults if features else faults[1:]:  # else the first is the error below
             watch.tell(fault.sentence)
         if not features:
