@@ -15,6 +15,8 @@ The bandwidth is that of the features alone, read once, over the time of a step;
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +27,12 @@ from unseen.probes.attentive.protocol import ATTENTIVE, AttentiveProtocol, Setti
 from unseen.probes.attentive.stack import AttentiveStack, Shape
 from unseen.probes.attentive.train import REFERENCE_BATCH, demand, images_at_once
 from unseen.probes.patches.patch_probe import PatchSize
+
+
+class Side(Protocol):
+    """Something that trains on a batch."""
+
+    def step(self, X: Tensor, y: Tensor, /) -> None: ...
 
 
 class EfficientProbe(nn.Module):
@@ -110,7 +118,7 @@ def made(images: int, patches: int, dimension: int, device: torch.device) -> Ten
     """(images, patches, dimension) random features, made on the device."""
     dtype = torch.float16 if device.type == "cuda" else torch.float32
     X = torch.empty(images, patches, dimension, dtype=dtype, device=device)
-    for rows in X.split(1024):
+    for rows in torch.split(X, 1024):
         rows.normal_()
     return X
 
@@ -156,7 +164,7 @@ def main() -> None:
     y = torch.randint(given.classes, (given.images,), generator=torch.Generator().manual_seed(0)).to(device)
     print(f"{describe(device)}: {given.images:,} × {given.patches} × {given.dimension}, {given.classes} classes, "
           f"{len(settings)} settings, batches of {given.batch}")  # fmt: skip
-    sides = {
+    sides: dict[str, Side] = {
         "all settings at once (ours)": Ours(shape, protocol, given.patches, device),
         "one setting (ours)": Ours(shape._replace(settings=1), protocol, given.patches, device),
         "plain loop, one setting": PlainLoop(shape, settings[:1], given.batch, device),
@@ -172,10 +180,10 @@ def main() -> None:
     memory, times = dict[str, int](), {name: list[float]() for name in sides}
     for name, side in sides.items():
         steps(side.step, 2)
-        memory[name] = peak(lambda side=side: steps(side.step, 1), device)  # type: ignore[misc]
+        memory[name] = peak(partial(steps, side.step, 1), device)
     for _ in range(given.rounds):
         for name, side in sides.items():
-            times[name].append(timed(lambda side=side: steps(side.step, given.steps), device) / given.steps)
+            times[name].append(timed(partial(steps, side.step, given.steps), device) / given.steps)
     rate, best = copy_rate(device), {name: min(each) for name, each in times.items()}
     ours = best["all settings at once (ours)"]
     read = given.batch * given.patches * given.dimension * X.element_size()
