@@ -31,10 +31,9 @@ from unseen.features.extract import extract
 from unseen.features.settings import Settings
 from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.probes.finetuning.protocol import FinetuneProtocol
+from unseen.probes.finetuning.timing import step_seconds
 from unseen.probes.finetuning.train import finetune, with_head
 from unseen.runs.means import Means
-from unseen.runs.results import RESULTS
-from unseen.studies.finetuning import Steps, training_seconds
 from unseen.studies.given import FeatureFiles, Given
 from unseen.studies.stages import open_study
 from unseen.studies.study import Study
@@ -72,8 +71,8 @@ def study_case(what: str, study: Study, features: Path | FeatureFiles, out: Path
     """The jobs of a study of features."""
     [stage] = open_study(study, Given(features=features), means, Silent()).stages
     prepared = stage.prepare(out, means, Silent())
-    asked = (prepared.jobs, out / RESULTS, means)
-    return Case(what, partial(prepared.seconds, *asked), partial(done, prepared.work, *asked))
+    jobs = prepared.cells.jobs
+    return Case(what, partial(prepared.cells.seconds, jobs), partial(done, prepared.work, jobs))
 
 
 def probes(out: Path, means: Means, quick: bool) -> Iterator[Case]:
@@ -147,6 +146,10 @@ def extraction(out: Path, means: Means, quick: bool) -> Iterator[Case]:
         )
 
 
+def announced_training(backbone: Backbone, batch: int, steps: int) -> float:
+    return steps * step_seconds(backbone, batch, default_device())
+
+
 def train(name: str, size: int, batch: int, steps: int, images: torch.Tensor) -> None:
     backbone = network(name, size)
     model = with_head(backbone.module, backbone.spec.dimension, 10, seed=0)
@@ -170,7 +173,7 @@ def finetuning(out: Path, means: Means, quick: bool) -> Iterator[Case]:
         images = torch.randn(batch, size, size, 3, device=device).permute(0, 3, 1, 2)
         yield Case(
             f"{name}, {steps} steps of {batch} images at {size} pixels",
-            partial(training_seconds, [Steps(backbone, batch, steps)], device),
+            partial(announced_training, backbone, batch, steps),
             partial(train, name, size, batch, steps, images),
         )
 

@@ -159,7 +159,7 @@ def main() -> None:
     study = find_study("finetune").replace(fine_tuned={"trials": args.trials, "steps": args.steps})
     [stage] = open_study(study, Given(backbones=[backbone], datasets=[opened]), means, Silent()).stages
     prepared = stage.prepare(args.out, means, Silent())
-    [job] = prepared.jobs
+    [job] = prepared.cells.jobs
     assert isinstance(job.fitted, FineTuned)
     grid = job.fitted.grid
     print(f"{describe(device)}; {args.backbone} at {backbone.spec.transform.size} pixels, {grid.name}")
@@ -170,7 +170,7 @@ def main() -> None:
     images = load_task_images(opened, backbone.spec.transform, folder, device=device, workers=args.workers)
     print(f"decoded in {time.perf_counter() - start:.1f} s")
     frozen, start = linear(backbone, images, device), time.perf_counter()  # decoded images are removed at the end
-    for number, _ in enumerate(prepared.work(prepared.expanded([job], results), results, means), start=1):
+    for number, _ in enumerate(prepared.work(prepared.cells.expanded([job], results)), start=1):
         print(f"{number} trainings done after {time.perf_counter() - start:.0f} s", flush=True)
 
     print("\n| rate | decay × rate | images | validation | seconds | steps a second |")

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.features.readers import read_features
-from unseen.studies.features import FEATURES
-from unseen.studies.stored_features import DOMAIN_SPLITS, find_features
+from unseen.studies.stored_features import DOMAIN_SPLITS, FEATURES, find_features
 
 Floats = NDArray[np.float64]
 Samples = tuple[Floats, Floats]

@@ -22,7 +22,7 @@ from unseen.data.core.source import Entry, ImageSource
 from unseen.data.sources.open_source import open_images
 from unseen.features.extract import extract
 from unseen.features.fingerprint import fingerprint
-from unseen.features.logits import store_logits
+from unseen.features.logits import logit_backbone, logit_settings
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
 
@@ -136,7 +136,8 @@ def test_logits_of_other_pixels(tmp_path: Path) -> None:
     spec = replace(means().spec, id="file.py:three")
     found = classifier(Means(), spec, ("a", "b", "c"), weights="none")
     sources = [array_images(pixels(grey), LABELS) for grey in (50, 200)]
-    stores = [store_logits(each, whole(each, "test"), "test", found, tmp_path, SETTINGS) for each in sources]
+    how = logit_settings(SETTINGS)
+    stores = [extract(each, whole(each, "test"), "test", [logit_backbone(found)], tmp_path, how) for each in sources]
     assert stores[0] != stores[1]
 
 

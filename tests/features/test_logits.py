@@ -16,7 +16,7 @@ from unseen.data.core.decoding.transform import Transform
 from unseen.data.core.manifest import whole
 from unseen.errors import UserError
 from unseen.features.extract import extract
-from unseen.features.logits import read_logits, store_logits
+from unseen.features.logits import logit_backbone, logit_settings, read_logits
 from unseen.features.settings import Settings
 
 SETTINGS = Settings(workers=0, shard_rows=4, batch=3)
@@ -54,7 +54,10 @@ def photographs(number: int = 10) -> ArrayImages:
 
 def stored(found: Backbone, folder: Path, source: ArrayImages | None = None, settings: Settings = SETTINGS) -> Path:
     source = source or photographs()
-    return store_logits(source, whole(source, "emoji"), "emoji", found, folder, settings)
+    [store] = extract(
+        source, whole(source, "emoji"), "emoji", [logit_backbone(found)], folder, logit_settings(settings)
+    )
+    return store
 
 
 def test_differences_of_logits_are_kept_in_16_bits(tmp_path: Path) -> None:
@@ -144,6 +147,5 @@ def test_damaged_images_are_counted(tmp_path: Path) -> None:
     place.write_bytes(b"not an image")
     source = folder_images(tmp_path / "images")
     settings = replace(SETTINGS, on_error="report")
-    store = store_logits(source, whole(source, "emoji"), "emoji", model()[0], tmp_path / "out", settings)
-    logits = read_logits(store)
+    logits = read_logits(stored(model()[0], tmp_path / "out", source, settings))
     assert (len(logits), logits.damaged) == (2, 1)

@@ -21,7 +21,7 @@ def planned_and_prepared(study: Study, out: Path, parts: int, **more: Any) -> tu
     study, given = given_of(study, **more)
     plan = plan_study(study, given, out)
     [stage] = open_study(study, given, ALONE, Silent()).stages
-    found = stage.prepare(out, ALONE, Silent())
+    found = stage.prepare(out, ALONE, Silent()).cells
     numbers = [(number, parts) for number in range(1, parts + 1)]
     shares = [plan.share(part) for part in numbers]
     assert [share.jobs_left for share in shares] == [share.jobs for share in shares]

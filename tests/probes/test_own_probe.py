@@ -13,7 +13,7 @@ import unseen
 from unseen.errors import UserError
 from unseen.probes import ScoredProbe
 from unseen.probes.job import Job, Pairs, fits_kept
-from unseen.probes.own import ProbeAt, own_probe, own_probe_object
+from unseen.probes.own import ProbeAt, own_probe
 from unseen.probes.probe import DrawnProbe, ProbeData
 from unseen.probes.protocol import Setting
 from unseen.probes.samples import ClassCounts
@@ -159,7 +159,7 @@ def test_metrics_that_are_not_finite_are_refused(value: float, tmp_path: Path) -
     X, y = torch.rand(10, 3), torch.arange(10) % 2
     with pytest.raises(UserError, match="nothing: top1 is (nan|inf)"):
         unseen.probe(X, y, X, y, probe=probe, progress=False)
-    [job] = jobs(own_probe_object(Nothing(0.5)))
+    [job] = jobs(Nothing(0.5))
     fits = list(probe.fit(data(), [job.setting]))
     with pytest.raises(UserError, match="nothing of net on l1: top1 is (nan|inf)"):
         write_result(tmp_path, job, fits_kept(fits), 0.0)
@@ -176,11 +176,7 @@ class First(ScoredProbe):
         return self.weight * torch.eye(classes)[torch.zeros(len(X_test), dtype=torch.int64)]
 
 
-def test_an_object_of_a_class_in_a_file_is_named_by_that_file() -> None:
-    own = own_probe_object(First(2.0))
-    [job] = jobs(own)
-    assert job.settings == {"weight": 2.0}
-    assert job.code == own.digest
+def test_an_object_of_an_own_class_is_fitted() -> None:
     part = data()
     result = unseen.probe(part.X_train, part.y_train, part.X_test, part.y_test, probe=First())  # type: ignore[arg-type]
     assert result.scores[0].value == pytest.approx(1 / 3)

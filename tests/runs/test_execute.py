@@ -210,7 +210,7 @@ def squares(jobs: Sequence[Job]) -> Iterator[tuple[Job, dict[str, Any]]]:
 
 def test_jobs_run_together_are_written_one_by_one(tmp_path: Path) -> None:
     def together() -> Iterator[Job]:
-        return execute(JOBS, tmp_path, squares, run_groups, grouped=lambda jobs: [jobs])
+        return execute(JOBS, tmp_path, squares, run_groups, shared=lambda job: None)
 
     running = together()
     assert [number_of(next(running)) for _ in range(3)] == [7, 6, 5]

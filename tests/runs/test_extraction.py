@@ -50,8 +50,8 @@ def test_two_workers_make_the_store_that_one_makes(images: FileImages, tmp_path:
     sent = replace(load_backbone("demo:untrained"), load=None)
     seen: list[int] = []
     nets, manifest = [known, sent], whole(images, "all")
-    two = Pass(images, manifest, "all", tmp_path / "two", lambda: lambda at: seen.append(at.done))
-    [found] = extract_passes(devices, [two], nets, SETTINGS)
+    two = Pass(images, manifest, "all", tmp_path / "two")
+    [found] = extract_passes(devices, [two], nets, SETTINGS, lambda name, split: lambda at: seen.append(at.done))
     expected = extract(images, manifest, "all", nets, tmp_path / "one", SETTINGS)
     assert [contents(store) for store in found] == [contents(store) for store in expected]
     assert seen == sorted(seen) == [2, 4, 6, 8, 10, 12]

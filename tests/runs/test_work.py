@@ -21,8 +21,9 @@ from unseen.probes.probe import Probe, Size
 from unseen.probes.protocol import Setting
 from unseen.probes.vectors import JoinedRows, Vectors, probe_data
 from unseen.runs import kept_fits
+from unseen.runs.execute import groups_of
 from unseen.runs.fit_progress import FitProgress
-from unseen.runs.work import VectorWork, alike, kept_folder
+from unseen.runs.work import VectorWork, but_setting, kept_folder
 
 FEW = ManyShotProtocol(name="few", weakest=1e-2, strongest=1e2, steps=3)
 SPLITS = ("train", "val", "test")
@@ -175,7 +176,7 @@ def test_changed_features_are_refused(tmp_path: Path) -> None:
 def test_jobs_that_differ_only_in_shots_and_seed_are_computed_together(tmp_path: Path) -> None:
     data = vectors(tmp_path, ["p", "q"] * 9, ["p", "q"] * 6, ["p", "q"] * 6)
     jobs = [job for probe in (KNN(), KNN(k=3)) for job in probe.jobs(data, [0, 1], [1, 2])]
-    assert [[(job.settings["k"], job.shots, job.seed) for job in group] for group in alike(jobs)] == [
+    assert [[(job.settings["k"], job.shots, job.seed) for job in group] for group in groups_of(jobs, but_setting)] == [
         [(k, shots, seed) for seed in (0, 1) for shots in (1, 2)] for k in (20, 3)
     ]
 

@@ -26,12 +26,13 @@ from unseen.probes.logistic import probe_logistic
 from unseen.probes.mlp import probe_mlp
 from unseen.probes.protocol import COG_V2, LogisticProtocol, MlpProtocol
 from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.execute import groups_of
 from unseen.runs.kept_labels import correct_of, labelled, labels_place
 from unseen.runs.means import Means
 from unseen.runs.results import Result, missing, read_result
 from unseen.runs.scores import result_scores
 from unseen.runs.setup import ProtocolUsed
-from unseen.runs.work import alike
+from unseen.runs.work import but_setting
 from unseen.studies import probing
 from unseen.studies.probed_features import ProbedFeatures, probed_features
 from unseen.studies.probing import estimate, run
@@ -297,7 +298,7 @@ def test_jobs_together_on_a_gpus_path_give_the_same(
     results: Path, pair: ProbedFeatures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = all_jobs(pair)
-    groups = alike(jobs)
+    groups = groups_of(jobs, but_setting)
     assert sorted(job.key for group in groups for job in group) == sorted(job.key for job in jobs)
     assert len(groups[0]) == 4  # two seeds of two settings
     assert all(len({job.probe for job in group}) == 1 for group in groups)
@@ -335,11 +336,11 @@ def test_features_may_be_gone_when_all_is_done(results: Path, pair: ProbedFeatur
 
 def test_an_estimate_counts_every_kind(pair: ProbedFeatures, results: Path, tmp_path: Path) -> None:
     jobs = all_jobs(pair)
-    assert estimate(jobs, [pair], results, Means()) == 0.0
-    everything = estimate(jobs, [pair], tmp_path, Means())
+    assert estimate(missing(jobs, results), [pair], Means()) == 0.0
+    everything = estimate(jobs, [pair], Means())
     assert 0.1 * len(jobs) < everything < 600
     alone = [job for job in jobs if job.probe in {"kmeans", "geometry"}]
-    assert 0.1 * len(alone) <= estimate(alone, [pair], tmp_path, Means()) < everything
+    assert 0.1 * len(alone) <= estimate(alone, [pair], Means()) < everything
 
 
 def test_a_gpu_is_timed_on_products_that_fill_it_in_the_arithmetic_of_the_probes(
@@ -356,7 +357,7 @@ def test_a_gpu_is_timed_on_products_that_fill_it_in_the_arithmetic_of_the_probes
     probing._rate.cache_clear()
     jobs = extended([pair], [0], QUICK)
     others = [job for job in jobs if job.probe in {"mlp", "kmeans", "geometry"}]
-    seconds = estimate(others, [pair], tmp_path, Means())
+    seconds = estimate(others, [pair], Means())
     assert timed == dict.fromkeys(("tf32", "float16", "float32"), (8192, 8192, 8192))
     # Six flops a weight, sample and epoch of each perceptron: 3 epochs of 2 trials on four fifths, then on all 98.
     weights = DIMENSION * 2048 + 2048 * 2048 + 2048 * CLASSES

@@ -1,7 +1,8 @@
 """The one way in which studies are run: what is written, what is run, and what a second call leaves alone."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -11,17 +12,19 @@ from run_folders import logistic_job
 
 from unseen.errors import JobsError, OtherPartsError, UserError
 from unseen.probes.job import Fit, Job, fits_kept
-from unseen.runs.data import Backbone, Domain, RunData
+from unseen.runs.data import Domain, RunData
 from unseen.runs.executors.here import run_here
 from unseen.runs.means import Means
 from unseen.runs.parts import Part
 from unseen.runs.record import read_run
-from unseen.runs.results import missing, write_result
-from unseen.runs.setup import ProtocolUsed, Setup
+from unseen.runs.results import write_result
+from unseen.runs.setup import ProtocolUsed
 from unseen.studies import run as engine
 from unseen.studies.given import Given
-from unseen.studies.inputs.stage import Prepared, Stage
+from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage
+from unseen.studies.opened import OpenedData
 from unseen.studies.plan import Plan, plan_of_run
+from unseen.studies.record import Described, Measured
 from unseen.studies.run import plan_study, run_study
 from unseen.studies.study import Study
 from unseen.studies.study_file import KeptStudy
@@ -31,7 +34,7 @@ STUDY = Study(name="constant")
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(Stage):
     """A stage whose jobs give 0.5, on features that take no time."""
 
     first_failing: ClassVar[int] = 1
@@ -40,32 +43,30 @@ class Constant:
     protocol: str = "cog-v2"
     domain: str = "l1"
     faults: tuple[str, ...] = ()
+    study: Study = field(default=STUDY, kw_only=True)
+    opened: OpenedData = field(default=OpenedData(), kw_only=True)
 
-    def jobs(self) -> list[Job]:
-        return [logistic_job("a", self.domain, 1, seed) for seed in range(self.seeds)]
+    def cells(self) -> Cells:
+        jobs = [logistic_job("a", self.domain, 1, seed) for seed in range(self.seeds)]
+        return Cells(jobs, lambda left: len(left) / 2)
 
-    def setup(self) -> Setup:
-        return Setup(protocols=[ProtocolUsed("logistic", self.protocol)])
+    def measured(self) -> Measured:
+        protocols, domains = [ProtocolUsed("logistic", self.protocol)], [Domain(self.domain, self.domain.upper())]
+        return Measured(backbones=[Described("a")], protocols=protocols, domains=domains, remarks={"p": "1"})
 
-    def plan(self, out: Path, means: Means) -> Plan:
-        left = len(missing(self.jobs(), out / "results"))
-        return Plan("constant", [{"domain": self.domain}], self.seeds, left, probing=left / 2)
+    def planned(self, out: Path, means: Means) -> Planned:
+        return Planned(self.cells(), [{"domain": self.domain}])
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
-        protocols = self.setup().protocols
-        domains, backbones = [Domain(self.domain, self.domain.upper())], [Backbone("a", "yours")]
-        run = RunData("constant", (), domains, backbones, "a", remarks={"p": "1"}, protocols=protocols)
         watch.tell("prepared")
 
         def beside(folder: Path) -> None:
             (folder / "beside").touch()
 
-        return Prepared(run, self.jobs(), self.work, self.seconds, beside, failures=self.faults)
+        work = partial(self.work, folder=out / "results")
+        return Prepared(self.cells(), self.recorded(self.measured()), work, beside, self.faults)
 
-    def seconds(self, jobs: Sequence[Job], results: Path, means: Means) -> float:
-        return len(missing(jobs, results)) / 2
-
-    def work(self, jobs: Sequence[Job], folder: Path, means: Means) -> Iterator[Job]:
+    def work(self, jobs: Sequence[Job], folder: Path) -> Iterator[Job]:
         def half(job: Job) -> dict[str, Any]:
             if self.fails and job.seed == self.first_failing:
                 raise KeyboardInterrupt
@@ -199,7 +200,7 @@ def test_a_run_is_written_when_its_first_job_is_done(running: Running, monkeypat
 
 def test_results_that_were_not_recorded_are_recorded_by_the_next_call(running: Running) -> None:
     """As after a kill between a result and the record."""
-    job = Constant(1).jobs()[0]
+    job = Constant(1).cells().jobs[0]
     write_result(running.out / "results", job, fits_kept([Fit("logistic", 1, 0, [("top1", 0.25)])]), 0.1)
     assert [score.value for score in running.run(Constant(1)).scores] == [0.25]
 
@@ -232,7 +233,7 @@ def test_what_takes_the_place_of_an_unfinished_run_is_not_unfinished(running: Ru
 def test_a_job_that_fails_is_named_and_the_others_go_on(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Constant.work
 
-    def half(self: Constant, jobs: Sequence[Job], folder: Path, means: Means) -> Iterator[Job]:
+    def half(self: Constant, jobs: Sequence[Job], folder: Path) -> Iterator[Job]:
         def values(job: Job) -> dict[str, Any]:
             if job.seed == 1 and self.domain == "l1":
                 raise UserError("seed 1 is unlucky.")

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from coloured_images import small_network
 from hypothesis import given
 from hypothesis import strategies as st
 
 from studies import study_of
+from unseen.data.core.dataset import Dataset
 from unseen.errors import UserError
 from unseen.probes.by_name.fine_tuned import FineTuned
+from unseen.probes.image_cell import ImageInputs
 from unseen.reading.keys import Key, keys_of, toml_key, toml_value
 from unseen.studies.differences import study_differences
 from unseen.studies.keys import BackboneKeys, ProbeKeys, StudyKeys
@@ -277,6 +280,7 @@ def test_values_written_for_unset_keys_ask_for_the_same_job(word: str, values: d
     unset = probe_of(word, values)
     written = probe_of(word, {**unset.usual(), **values})
     assert unset.usual().items() <= vars(written).items()
-    pairs = [(each.for_images(100) if isinstance(each, FineTuned) else each.resolved) for each in (unset, written)]
+    images = ImageInputs(small_network(), Dataset("a", "A", 2), "", {"train": 100}, "float32")
+    pairs = [(each.on(images) if isinstance(each, FineTuned) else each.resolved) for each in (unset, written)]
     assert pairs[0].described == pairs[1].described
     assert unset.protocol_name == written.protocol_name

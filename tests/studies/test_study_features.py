@@ -7,7 +7,7 @@ import pytest
 
 from unseen.errors import UserError
 from unseen.features.store import MANIFEST, write_store
-from unseen.studies.features import about_finished, damaged_images, read_about
+from unseen.studies.stored_features import about_finished, damaged_images, read_about
 
 
 def store(folder: Path, damaged: list[dict[str, str]]) -> Path:

@@ -29,8 +29,7 @@ from unseen.metrics.similarity import NEIGHBOURS, PERMUTATIONS, PairSimilarity, 
 from unseen.reading.json_records import read_json, typed
 from unseen.runs.data import RunData
 from unseen.runs.setup import SHORT, FeatureKey
-from unseen.studies.features import FEATURES
-from unseen.studies.stored_features import Place, stores_in
+from unseen.studies.stored_features import FEATURES, Place, stores_in
 
 IMAGES, LEAST, MOST_BACKBONES = 1000, 40, 100
 """Images of a data set that are compared at most and at least, and backbones; the paper of mutual neighbours has

@@ -10,8 +10,7 @@ from unseen.features.readers import read_features
 from unseen.probes.by_name.logistic import Logistic
 from unseen.runs.record import read_results
 from unseen.runs.results import Result
-from unseen.studies.features import FEATURES
-from unseen.studies.stored_features import DOMAIN_SPLITS, find_features
+from unseen.studies.stored_features import DOMAIN_SPLITS, FEATURES, find_features
 
 
 def write_classifier(

@@ -171,6 +171,6 @@ def extract(
         for each, [store] in work.run(Path(out)):
             if (store / MANIFEST).is_file():
                 stores[each.split] = store
-        if split is not None and not work.splits:
+        if split is not None and not work.passes:
             raise UserError(f"split: the data set has no split '{split}'")
     return {name: read_patches(store) if work.of_patches else read_store(store) for name, store in stores.items()}

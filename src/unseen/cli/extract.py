@@ -64,7 +64,7 @@ def extract(
 def say_store(what: str, store: Path) -> None:
     """Print the place of features, whether parts are missing, and how many damaged images were left out."""
     from unseen.features.store import MANIFEST
-    from unseen.studies.features import damaged_images
+    from unseen.studies.stored_features import damaged_images
 
     if not (store / MANIFEST).is_file():
         console().print(f"{what}: {store} (unfinished: other parts are missing)")

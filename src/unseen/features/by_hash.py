@@ -26,17 +26,6 @@ Load = Callable[[Path], Features]
 """Reads a file or folder of vectors."""
 
 
-def load_parts(hashes: Sequence[str], places: Mapping[str, str], load: Callable[[Path], S]) -> list[S]:
-    """The features of training, test or other images.
-
-    Args:
-        hashes: their content hashes.
-        places: content hash → file or folder.
-        load: reads such a place.
-    """
-    return [load_unchanged(each, places[each], load) for each in hashes]
-
-
 def load_unchanged(content_hash: str, place: str, load: Callable[[Path], S]) -> S:
     """Features that must still have the content hash the job was planned with."""
     features = load(Path(place))

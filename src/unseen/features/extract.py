@@ -87,10 +87,14 @@ def store_place(
     source: ImageSource, manifest: Manifest, split: str, spec: Spec, folder: Path, settings: Settings
 ) -> Path:
     """Where the features of a split by a backbone are, or will be, below `folder`."""
+    return folder / store_name(spec, split, store_key(source, manifest, split, spec, settings))
+
+
+def store_key(source: ImageSource, manifest: Manifest, split: str, spec: Spec, settings: Settings) -> str:
+    """The key of everything that determines the features of a split by a backbone."""
     rows = plan(source, manifest, split, settings.shard_rows)
     shown = fingerprint(source, rows.numbers)
-    key = decided_key(settings.decides(spec, manifest.content_hash, split, shown))
-    return folder / store_name(spec, split, key)
+    return decided_key(settings.decides(spec, manifest.content_hash, split, shown))
 
 
 def _versions() -> dict[str, str]:

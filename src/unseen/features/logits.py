@@ -5,7 +5,7 @@ the largest logit of its image: this changes no argmax and no softmax over any s
 where classes compete. The class names are in the store's manifest, as part of the classifier's specification.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
@@ -16,13 +16,9 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.classifier import LAYER
-from unseen.data.core.manifest import Manifest
-from unseen.data.core.source import ImageSource
 from unseen.errors import UserError
 from unseen.features.about import StoreAbout
-from unseen.features.extract import extract
 from unseen.features.features import Rows
-from unseen.features.progress import Progress
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
 
@@ -83,21 +79,11 @@ def logit_settings(settings: Settings) -> LogitSettings:
     return LogitSettings(**{field.name: getattr(settings, field.name) for field in fields(settings)})
 
 
-def store_logits(
-    source: ImageSource,
-    manifest: Manifest,
-    split: str,
-    classifier: Backbone,
-    folder: Path,
-    settings: Settings,
-    *,
-    watch: Callable[[Progress], None] = lambda progress: None,
-) -> Path:
-    """Compute the logits of a split into a store below `folder`; existing results are not recomputed."""
+def logit_backbone(classifier: Backbone) -> Backbone:
+    """The classifier as a backbone whose features are its logits, minus the largest of each image."""
     if classifier.spec.layer != LAYER:
         raise UserError(f"{classifier.spec.id}: gives features, not logits; it needs a classifier")
-    below = replace(classifier, module=BelowGreatest(classifier.module))
-    return extract(source, manifest, split, [below], folder, logit_settings(settings), watch=watch)[0]
+    return replace(classifier, module=BelowGreatest(classifier.module))
 
 
 def read_logits(folder: Path) -> Logits:

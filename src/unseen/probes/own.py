@@ -4,7 +4,6 @@ The file defines `PROBE`, a subclass of `Probe` such as `ScoredProbe`; metrics t
 `METRICS`. It is the user's own code, and is executed here and again in every process that computes its jobs.
 """
 
-import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from unseen.extension.own_code import OwnFile, attribute_of, loaded, own_file, o
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.own import check_facts
 from unseen.probes.by_name import all_probes
-from unseen.probes.job import Fit, Held, Job
+from unseen.probes.job import Fit, Job
 from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
 
@@ -111,12 +110,12 @@ class OwnProbe:
 
     Attributes:
         make: creates it, here and in other processes.
-        file: the file that defines it; None for an object whose class has no file, which studies refuse.
+        file: the file that defines it.
         declared: metadata of those of its metrics that are not in the catalogue.
     """
 
     make: Callable[[], Probe]
-    file: OwnFile | None
+    file: OwnFile
     declared: tuple[Metric, ...] = ()
 
     @property
@@ -140,17 +139,7 @@ class OwnProbe:
     ) -> Iterator[Job]:
         """The jobs of a study with it: one for each of its settings."""
         for job in self.probe.jobs(vectors, seeds, shots, gpu=gpu):
-            yield replace(job, settings=dict(self.settings), code=self.digest, make=self.make)
-
-    @property
-    def digest(self) -> str:
-        """Digest of its code; a probe that is in no file has none, and cannot be used in a study."""
-        if self.file is None:
-            raise UserError(
-                f"the probe {self.probe.name} is not defined in a file, so changes of it cannot be detected; "
-                "write it into a Python file and give its path"
-            )
-        return self.file.digest
+            yield replace(job, settings=dict(self.settings), code=self.file.digest, make=self.make)
 
 
 def own_probe(name: str, settings: tuple[tuple[str, Any], ...] | None = None) -> OwnProbe:
@@ -169,19 +158,6 @@ def own_probe(name: str, settings: tuple[tuple[str, Any], ...] | None = None) ->
         check_facts(metric, str(file.path))
     own = OwnProbe(at, file, tuple(each.facts for each in declared))
     _check(own, str(file.path))
-    return own
-
-
-def own_probe_object(probe: Probe) -> OwnProbe:
-    """A probe of a user's own class, given as a Python object."""
-    kind = type(probe)
-    try:
-        path: Path | None = Path(inspect.getfile(kind))
-    except (TypeError, OSError):
-        path = None
-    file = own_file(path) if path and path.is_file() else None
-    own = OwnProbe(Held(probe), file)
-    _check(own, kind.__name__)
     return own
 
 

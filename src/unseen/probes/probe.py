@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 Input = Literal["vectors", "patches", "outputs", "images"]
 """What a probe is fitted to: one feature vector per image, patch features, class scores of a head, or images."""
 
+PublishedOn = Literal["levels", "tasks", ""]
+"""The data that papers print the numbers of a probe for: levels of concepts, other data sets, or none."""
+
 OTHER_WORK_ON_GPU = 5.0
 """Seconds of probes without SGD on a GPU per second of their products: comparing, sorting, 64 bits (H200)."""
 
@@ -170,6 +173,8 @@ class Probe:
         takes_gaps: whether it can be fitted if only test images have some class.
         extended: whether it is one of the further probes of ImageNet-CoG's first version (`--extended all`).
         scored: whether it gives class scores (`test_scores`), which a user's own metrics need.
+        published_on: the data that papers print its numbers for.
+        divisible: whether one large fit uses all cores, so that such fits run one after another.
         default_shots: the default of `shots`.
         metrics: the metrics of its scores, as in `unseen.metrics.catalogue`.
         revision: increased when its code gives other numbers for the same input, so that older results are not reused.
@@ -189,9 +194,16 @@ class Probe:
     takes_gaps: ClassVar[bool] = False
     extended: ClassVar[bool] = False
     scored: ClassVar[bool] = False
+    published_on: ClassVar[PublishedOn] = ""
+    divisible: ClassVar[bool] = False
     default_shots: ClassVar[tuple[int | None, ...]] = (None,)
     metrics: ClassVar[tuple[str, ...]] = ("top1",)
     revision: ClassVar[int] = 1
+
+    @property
+    def unlabelled(self) -> bool:
+        """Whether it looks at single images, which need no labels."""
+        return self.targets == ("none",)
 
     @property
     def protocol_name(self) -> str:

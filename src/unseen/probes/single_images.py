@@ -49,12 +49,14 @@ class SingleImageProbe(Probe, ABC):
     Attributes:
         patches: whether it needs a backbone that gives the features of patches.
         half: whether it can compute in half precision on a GPU.
+        reconstructs: whether it stores a `reconstruction` of each image, whose perceptual distance is measured too.
     """
 
     input: ClassVar[Input] = "images"
     targets: ClassVar[tuple[Target, ...]] = ("none",)
     patches: ClassVar[bool] = False
     half: ClassVar[bool] = True
+    reconstructs: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -5,7 +5,7 @@ values as result files, and an executor (`unseen.runs.executors`) decides where 
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -55,9 +55,17 @@ class OneByOne:
             yield job, self.values(job)
 
 
-def alone(jobs: Sequence[J]) -> list[list[J]]:
-    """Each job as its own group."""
-    return [[job] for job in jobs]
+def groups_of(jobs: Sequence[J], shared: Callable[[J], Hashable]) -> list[list[J]]:
+    """The jobs in groups that share something, in the order of the first job of each."""
+    groups: dict[Hashable, list[J]] = {}
+    for job in jobs:
+        groups.setdefault(shared(job), []).append(job)
+    return list(groups.values())
+
+
+def job_key(job: Job) -> str:
+    """The key of a job, which it shares with no other."""
+    return job.key
 
 
 def execute(
@@ -66,16 +74,16 @@ def execute(
     work: Work,
     executor: Executor,
     *,
-    grouped: Callable[[Sequence[Job]], Sequence[Sequence[Job]]] = alone,
+    shared: Callable[[Job], Hashable] = job_key,
     cost: Callable[[Job], float] = even,
 ) -> Iterator[Job]:
     """Run the jobs that have no result in `folder`, and yield each when it is done.
 
     Args:
-        grouped: groups jobs that are best passed to `work` together.
+        shared: what jobs share that are best passed to `work` together.
         cost: relative cost of a job.
     """
-    groups = grouped(missing(jobs, folder))
+    groups = groups_of(missing(jobs, folder), shared)
     if groups:
         yield from executor(groups, Computing(work, folder), cost)
 
@@ -101,15 +109,11 @@ class Computing:
             yield job
 
 
-def execute_whole(
-    jobs: Sequence[Job],
-    folder: Path,
-    work: Work,
-    executor: Executor,
-    grouped: Callable[[Sequence[Job]], Sequence[Sequence[Job]]],
+def execute_groups(
+    jobs: Sequence[Job], folder: Path, work: Work, executor: Executor, shared: Callable[[Job], Hashable]
 ) -> Iterator[Job]:
     """Like `execute`, but no executor splits a group: for jobs that must not run at the same time."""
-    groups = [tuple(group) for group in grouped(missing(jobs, folder))]
+    groups = [tuple(group) for group in groups_of(missing(jobs, folder), shared)]
     if groups:
         compute = _Whole(Computing(work, folder), folder)
         for group in executor([[group] for group in groups], compute, len):

@@ -32,8 +32,10 @@ from unseen.runs.sent_backbone import SentBackbone, loaded_together
 PARTS_PER_WORKER = 4
 """Number of pieces per worker, so that fast workers can take over work from slow ones."""
 
+Watching = Callable[[str, str], Callable[[Progress], None]]
 
-def unwatched() -> Callable[[Progress], None]:
+
+def unwatched(name: str, split: str) -> Callable[[Progress], None]:
     """A progress callback that does nothing."""
     return lambda progress: None
 
@@ -44,14 +46,14 @@ class Pass:
 
     Attributes:
         folder: parent folder of its stores.
-        watch: returns the progress callback.
+        name: of the data set.
     """
 
     source: ImageSource
     manifest: Manifest
     split: str
     folder: Path
-    watch: Callable[[], Callable[[Progress], None]] = unwatched
+    name: str = ""
 
 
 ShardsJob = tuple[int, Part]
@@ -84,21 +86,30 @@ class Extracting:
 
 
 def extract_passes(
-    means: Means, passes: Sequence[Pass], backbones: Sequence[Backbone], settings: Settings
+    means: Means,
+    passes: Sequence[Pass],
+    backbones: Sequence[Backbone],
+    settings: Settings,
+    watch: Watching = unwatched,
 ) -> Iterator[list[Path]]:
     """Extract the features of splits as `unseen.features.extract.extract` does, on the given hardware.
 
     Yields the stores of each split, in order, when they are done.
+
+    Args:
+        watch: takes the names of a data set and of a split, and returns their progress callback.
     """
     if means.devices or means.executor == "ray":
-        _spread(means, passes, backbones, settings)
+        _spread(means, passes, backbones, settings, watch)
     # Finished shards are not extracted again: after `_spread`, this only completes stores that have all their shards.
     for each in passes:
         arguments = (each.source, each.manifest, each.split, backbones, each.folder, settings)
-        yield extract(*arguments, watch=each.watch())
+        yield extract(*arguments, watch=watch(each.name, each.split))
 
 
-def _spread(means: Means, passes: Sequence[Pass], backbones: Sequence[Backbone], settings: Settings) -> None:
+def _spread(
+    means: Means, passes: Sequence[Pass], backbones: Sequence[Backbone], settings: Settings, watch: Watching
+) -> None:
     """Extract the missing shards of all splits, a part of them per worker."""
     specs = [backbone.spec for backbone in backbones]
     left = {
@@ -110,9 +121,9 @@ def _spread(means: Means, passes: Sequence[Pass], backbones: Sequence[Backbone],
         return
     groups = [_pieces(number, passes[number], settings, means) for number in left]
     decoders = 0 if settings.device == "cpu" else max(settings.workers // means.places, 1)
-    sent = [replace(each, folder=each.folder.absolute(), watch=unwatched) for each in passes]
+    sent = [replace(each, folder=each.folder.absolute()) for each in passes]
     work = Extracting(sent, [SentBackbone.of(each) for each in backbones], replace(settings, workers=decoders))
-    shown = {number: passes[number].watch() for number in left}
+    shown = {number: watch(passes[number].name, passes[number].split) for number in left}
     done, began = Counter[int](), time.perf_counter()
     total = {number: len(pieces) for number, pieces in zip(left, groups, strict=True)}
     executor = choose_executor(replace(means, gpu=settings.device != "cpu"))

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Generic, TypeVar
 
 from unseen.errors import UserError
-from unseen.runs.execute import even
+from unseen.runs.execute import even, groups_of
 from unseen.runs.pool import deal
 
 J = TypeVar("J")
@@ -81,12 +81,9 @@ def own_jobs(
     number, parts = checked_part(part)
     if parts == 1:
         return list(jobs)
-    groups: dict[Hashable, list[J]] = {}
-    for job in jobs:
-        groups.setdefault(shared(job), []).append(job)
     fair = sum(map(cost, jobs)) / parts
     shares: list[_Share[J]] = []
-    for group in groups.values():
+    for group in groups_of(jobs, shared):
         pieces = min(len(group), max(1, ceil(sum(map(cost, group)) / fair))) if fair else 1
         shares += [_Share(piece, sum(map(cost, piece))) for piece in deal(group, cost, pieces)]
     own = {id(job) for share in deal(shares, lambda share: share.cost, parts)[number - 1] for job in share.jobs}

@@ -291,16 +291,6 @@ def read_runs(folders: Sequence[Path]) -> list[RunData]:
     return [with_scores(folder, *read_record(folder), elsewhere=done) for folder in folders]
 
 
-def read_again(folder: Path, data: RunData) -> RunData:
-    """Read a run again, since other processes may have added to it.
-
-    Args:
-        data: returned instead if the folder now has another plan, without the jobs of these scores.
-    """
-    now, keys = read_record(folder)
-    return with_scores(folder, now, keys) if {score.key for score in data.scores} <= set(keys) else data
-
-
 def read_results(folder: Path) -> list[Result]:
     """Read the results that a run has so far."""
     _, keys = read_record(folder)

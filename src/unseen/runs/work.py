@@ -100,13 +100,9 @@ def feature_hashes(job: Job) -> dict[str, str]:
     return {split: job.reads[split] for split in SPLITS if split in job.reads}
 
 
-def alike(jobs: Sequence[Job]) -> list[list[Job]]:
-    """The jobs in groups that differ only in shots and seed, in the order of the first job of each."""
-    groups: dict[str, list[Job]] = {}
-    for job in jobs:
-        shared = {name: value for name, value in job.described.items() if name not in {"shots", "seed"}}
-        groups.setdefault(description_key(shared), []).append(job)
-    return list(groups.values())
+def but_setting(job: Job) -> str:
+    """A key that only jobs share that differ in nothing but shots and seed."""
+    return description_key({name: value for name, value in job.described.items() if name not in {"shots", "seed"}})
 
 
 def kept_folder(job: Job, kept: Path) -> Path:

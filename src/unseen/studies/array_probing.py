@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unseen.device import default_device
 from unseen.errors import UserError, row_numbers
 from unseen.extension.own_code import is_own_file
+from unseen.metrics.own import OwnMetricFile
 from unseen.probes.by_name import get_probe
 from unseen.probes.job import Fit
 from unseen.probes.probe import Probe, ProbeData
@@ -23,7 +24,7 @@ from unseen.runs.notices import Notice, notice
 from unseen.runs.own_metric import measured
 from unseen.runs.score import Score
 from unseen.runs.shots import Shots, seeds_in_python, shot_notices, shots_in_python, usable_shots
-from unseen.studies.own_code import chosen_code
+from unseen.studies.own_code import read_own_metric, read_own_probe, refuse_same
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,12 +92,10 @@ def probe_arrays(
         raise UserError(
             f"probe must be a name, a Python file, or a probe such as unseen.probes.KNN(k=20), not {probe!r}"
         )
-    own = isinstance(probe, Probe) or is_own_file(fspath(probe))
-    names, code = chosen_code([] if isinstance(probe, Probe) else [probe], metric, tell)
-    chosen = probe if isinstance(probe, Probe) else code.probes[0].probe if own else get_probe(names[0])
+    chosen, metrics = _chosen(probe, metric, tell)
     if chosen.input != "vectors":
         raise UserError(f"{chosen.name} needs {chosen.input}, not feature vectors; use unseen.run with a backbone")
-    if code.metrics and not chosen.scored:
+    if metrics and not chosen.scored:
         raise UserError(f"the probe {chosen.name} returns no class scores, which metrics of your own need")
     if protocol is not None:
         chosen = chosen.with_protocol(protocol)
@@ -116,7 +115,7 @@ def probe_arrays(
     fitted = watch.track(chosen.fit(data, settings), f"{chosen.name}: fits", total)
     fits = sorted(fitted, key=lambda fit: place[Setting(fit.shots, fit.seed)])
     values = [(fit, name, value) for fit in fits for name, value in fit.values]
-    for each in code.metrics:
+    for each in metrics:
         for setting in settings:
             kept = next(fit.details for fit in fits if Setting(fit.shots, fit.seed) == setting)
             for variant, value in measured(each, chosen, data, setting, kept):
@@ -138,6 +137,20 @@ def probe_arrays(
     fits = [replace(fit, samples=samples[fit.shots]) for fit in fits]
     mean = len(data.y_train) / len(classes)
     return ArrayScores(chosen.name, tuple(scores), tuple(fits), classes, mean, tuple(told))
+
+
+def _chosen(
+    probe: "str | PathLike[str] | Probe",
+    metric: "str | PathLike[str] | Sequence[str | PathLike[str]]",
+    tell: Callable[[str], None],
+) -> tuple[Probe, list[OwnMetricFile]]:
+    """The probe, and metrics of the user's own."""
+    own = [] if isinstance(probe, Probe) or not is_own_file(fspath(probe)) else [read_own_probe(fspath(probe), tell)]
+    places = [metric] if isinstance(metric, str | PathLike) else metric
+    metrics = [read_own_metric(fspath(place), tell) for place in places]
+    refuse_same(own, metrics)
+    chosen = probe if isinstance(probe, Probe) else own[0].probe if own else get_probe(fspath(probe))
+    return chosen, metrics
 
 
 def probe_data(

@@ -5,7 +5,7 @@ Each data set has a folder of its own, as in the folder of a run, so that a stud
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -19,13 +19,14 @@ from unseen.data.registry import DATASETS
 from unseen.data.sources.open_source import open_images
 from unseen.device import default_device
 from unseen.errors import UserError, option
-from unseen.features.disk import feature_bytes, free_disk, refuse_full_disk, remaining_rows
+from unseen.features.disk import free_disk, refuse_full_disk
 from unseen.features.patches import patch_settings
-from unseen.features.settings import Settings, extraction_settings
+from unseen.features.settings import Settings
 from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.means import ALONE, Means
 from unseen.runs.parts import WHOLE, Part
 from unseen.studies.backbones import StudyBackbones
+from unseen.studies.finder import Finder, study_settings
 from unseen.studies.given import Given
 from unseen.studies.keys import ALL
 from unseen.studies.opened import Wanted, open_data
@@ -40,16 +41,6 @@ EXTRACTION = Study(name="extract", preprocessing="own")
 """What `unseen extract` starts from: features with the preprocessing of each backbone."""
 KEYS = ("images", "root", "split", "image", "label")
 """Keys of images without training and test parts, in `[data.NAME]`."""
-
-
-@dataclass(frozen=True, eq=False)
-class ExtractedSplit:
-    """Images to extract: a split of a data set, or all images of a source without splits."""
-
-    name: str
-    split: str
-    source: ImageSource
-    manifest: Manifest
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,18 +73,7 @@ class FeatureExtraction:
 
     @cached_property
     def settings(self) -> Settings:
-        study = self.study
-        found = extraction_settings(
-            None,
-            study.precision,
-            study.batch,
-            self.means.decoding,
-            "report" if study.on_error == "skip" else "fail",
-            fast=study.fast,
-            exif=study.exif,
-            decode=study.decode,
-            part=self.part,
-        )
+        found = study_settings(self.study, self.means, self.part)
         return patch_settings(found, self.backbones) if self.of_patches else found
 
     @property
@@ -102,12 +82,12 @@ class FeatureExtraction:
         return any(isinstance(each.spec, PatchSpec) for each in self.backbones)
 
     @cached_property
-    def splits(self) -> list[ExtractedSplit]:
-        """All images, by data set and split."""
+    def passes(self) -> list[Pass]:
+        """All images, by data set and split, with the folder of their features below that of the results."""
         study = self.study
         plain = {word: images for word in study.datasets if (images := self._plain(word)) is not None}
         words = [word for word in study.datasets if word not in plain]
-        found = list[ExtractedSplit]()
+        found = list[Pass]()
         if words or not plain or self.given.datasets:
             study = replace(study, datasets=tuple(words))
             wanted = Wanted(frozenset({"vectors"}), frozenset(get_args(Target)) - {"none"})
@@ -116,16 +96,22 @@ class FeatureExtraction:
                 self.watch.tell(notice.sentence)
             for data in opened.data:
                 found += [
-                    ExtractedSplit(data.name, split, *data.images.part(split))
+                    Pass(*data.images.part(split), split, self._folder(data.name), data.name)
                     for split, count in data.images.rows.items()
                     if count
                 ]
         for source, manifest, name in plain.values():
-            found += [ExtractedSplit(name, split, source, manifest) for split in dict.fromkeys(manifest.splits)]
+            splits = dict.fromkeys(manifest.splits)
+            found += [Pass(source, manifest, split, self._folder(name), name) for split in splits]
         return [each for each in found if self.split in {None, each.split}]
 
-    def _folder(self, out: Path, each: ExtractedSplit) -> Path:
-        return out / each.name if self.by_name else out
+    def _folder(self, name: str) -> Path:
+        return Path(name) if self.by_name else Path()
+
+    def _finders(self, out: Path) -> list[Finder]:
+        """One for each data set and split."""
+        passes = [replace(each, folder=out / each.folder) for each in self.passes]
+        return [Finder([each], self.backbones, self.settings) for each in passes]
 
     def _plain(self, word: str) -> tuple[ImageSource, Manifest, str] | None:
         """Images without training and test parts: a folder of classes, a list, archives; None for other words."""
@@ -152,34 +138,27 @@ class FeatureExtraction:
 
     def plan(self, out: Path) -> Plan:
         """The images that are still to be extracted, and the space that their features need."""
-        parts, size = list[dict[str, Cell]](), 0
-        for each, specs in ((each, [backbone.spec for backbone in self.backbones]) for each in self.splits):
-            left = remaining_rows(each.source, each.manifest, each.split, specs, self._folder(out, each), self.settings)
+        rows, size = list[dict[str, Cell]](), 0
+        for finder in self._finders(out):
+            [each], left = finder.passes, finder.missing()
             images = each.manifest.splits.count(each.split)
-            for backbone, rows in zip(self.backbones, left, strict=True):
-                needed = feature_bytes(rows, backbone.spec.dimension, self.settings)
+            for backbone, missing, needed in zip(self.backbones, left, finder.bytes(left), strict=True):
                 size += needed
-                parts.append(
+                rows.append(
                     {
                         "data set": each.name, "split": each.split, "backbone": backbone.label, "images": images,
-                        "extracted": 1 - rows / images, "features": needed,
+                        "extracted": 1 - missing / images, "features": needed,
                     }
                 )  # fmt: skip
-        return Plan("Features", parts, 0, 0, disk=size, free=free_disk(out))
+        return Plan("Features", rows, 0, 0, disk=size, free=free_disk(out))
 
-    def run(self, out: Path) -> Iterator[tuple[ExtractedSplit, Sequence[Path]]]:
+    def run(self, out: Path) -> Iterator[tuple[Pass, Sequence[Path]]]:
         """Extract the missing features, and yield the stores of each split when they are done."""
         _ = self.backbones  # a backbone that cannot be loaded is an error before images are listed
         refuse_full_disk(out, self.plan(out).disk)
-        passes = [
-            Pass(
-                each.source, each.manifest, each.split, self._folder(out, each),
-                partial(self.watch.extracting, each.name, each.split),
-            )
-            for each in self.splits
-        ]  # fmt: skip
-        stores = extract_passes(self.means, passes, self.backbones, self.settings)
-        yield from zip(self.splits, stores, strict=True)
+        passes = [each for finder in self._finders(out) for each in finder.passes]
+        stores = extract_passes(self.means, passes, self.backbones, self.settings, self.watch.extracting)
+        yield from zip(passes, stores, strict=True)
 
 
 def extraction_of(study: Study, *, levels_given: bool) -> Study:

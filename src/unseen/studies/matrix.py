@@ -32,7 +32,7 @@ def takes(probe: Probe, data: StudyData) -> bool:
 
 def why_not(probe: Probe, data: StudyData) -> str:
     """Why a probe cannot be fitted to a data set; empty if it can."""
-    if probe.targets == ("none",):
+    if probe.unlabelled:
         return ""
     if not probe.takes_target(data.dataset.target):
         wanted = " or ".join(LABELS[target] for target in probe.targets if probe.takes_target(target))

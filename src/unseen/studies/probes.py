@@ -7,8 +7,8 @@ from typing import Any
 
 from unseen.device import on_gpu
 from unseen.errors import UserError
-from unseen.extension.own_code import is_own_file, told_before
-from unseen.metrics.own import OwnMetricFile, own_metric
+from unseen.extension.own_code import is_own_file
+from unseen.metrics.own import OwnMetricFile
 from unseen.probes.job import Job
 from unseen.probes.own import OwnProbe, own_probe
 from unseen.probes.probe import Probe
@@ -19,7 +19,7 @@ from unseen.runs.setup import ProtocolUsed
 from unseen.runs.shots import shot_notices
 from unseen.studies.keys import ShotWords
 from unseen.studies.opened import Wanted
-from unseen.studies.own_code import OwnCode, refuse_same
+from unseen.studies.own_code import own_protocols, read_own_metric, read_own_probe, refuse_same
 from unseen.studies.study import Study, probe_of, probe_table, refuse_nothing
 
 GENERAL = ("shots", "seeds")
@@ -83,14 +83,15 @@ class StudyProbes:
         return [each for each in self.every if each.probe.input in inputs]
 
     @property
-    def own_code(self) -> OwnCode:
-        """The user's own probes and metrics."""
-        return OwnCode(tuple(each.own for each in self.every if each.own), self.metrics)
+    def own(self) -> list[OwnProbe]:
+        """The user's own."""
+        return [each.own for each in self.every if each.own]
 
     @property
     def protocols(self) -> list[ProtocolUsed]:
         """How they are fitted, for the record of a run."""
-        return [*(ProtocolUsed.by(each.probe) for each in self.every if each.own is None), *self.own_code.protocols()]
+        ours = [ProtocolUsed.by(each.probe) for each in self.every if each.own is None]
+        return [*ours, *own_protocols(self.own, self.metrics)]
 
     @property
     def remarks(self) -> list[Notice]:
@@ -102,12 +103,9 @@ def study_probes(study: Study, tell: Callable[[str], None]) -> StudyProbes:
     """The probes of a study; the user's own files are executed, which `tell` announces before."""
     refuse_nothing(study)
     found = [_study_probe(study, word, tell) for word in study.probes]
-    metrics = list[OwnMetricFile]()
-    for place in study.metrics:
-        told_before(place, tell)
-        metrics.append(own_metric(place))
-    probes = StudyProbes(tuple(found), tuple(metrics))
-    refuse_same(probes.own_code)
+    metrics = tuple(read_own_metric(place, tell) for place in study.metrics)
+    probes = StudyProbes(tuple(found), metrics)
+    refuse_same(probes.own, probes.metrics)
     if metrics and not any(each.probe.scored for each in found):
         names = ", ".join(each.probe.name for each in found)
         raise UserError(f"{names}: no probe of this study returns class scores, which metrics of your own need")
@@ -118,8 +116,7 @@ def _study_probe(study: Study, word: str, tell: Callable[[str], None]) -> StudyP
     values = {name: each for name, each in study.probe_settings(word).items() if name not in GENERAL}
     shots, seeds = study.numbers_of_shots(word), study.seeds_of(word)
     if is_own_file(word):
-        told_before(word, tell)
-        own = own_probe(word, _own_values(word, values))
+        own = read_own_probe(word, tell, _own_values(word, values))
         return StudyProbe(own.probe, shots, seeds, own)
     probe = probe_of(word, values)
     once = probe.once and "seeds" not in study.probe_settings(word)

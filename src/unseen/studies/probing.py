@@ -8,7 +8,6 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from unseen.device import on_gpu
-from unseen.probes.by_name.linear import Linear
 from unseen.probes.job import Job
 from unseen.probes.probe import Numbers, Size
 from unseen.probes.protocol import COG_V2
@@ -19,7 +18,7 @@ from unseen.runs.kept_labels import keep_labels
 from unseen.runs.means import Means
 from unseen.runs.own_metric import with_results
 from unseen.runs.results import missing
-from unseen.runs.work import VectorWork, alike, feature_hashes, kept_folder
+from unseen.runs.work import VectorWork, but_setting, feature_hashes, kept_folder
 from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.rates import elapsed, product_rate, regression_speed, starting
 from unseen.studies.waves import in_waves, one_after_another
@@ -68,7 +67,7 @@ def run(
             for of_all, where in ((False, together), (True, alone))
         ]
         yield from one_after_another(
-            partial(execute, part, folder, work, choose_executor(where), grouped=alike, cost=cost)
+            partial(execute, part, folder, work, choose_executor(where), shared=but_setting, cost=cost)
             for part, where in parts
             if part
         )
@@ -78,7 +77,7 @@ def run(
 
 def _quick(jobs: Sequence[Job], cost: Callable[[Job], float]) -> bool:
     """Whether jobs take less time than new processes do to start: a few products, without searches or iterations."""
-    searches = any(job.fitted.regression or job.probe == Linear.name for job in jobs)
+    searches = any(job.fitted.regression or job.fitted.divisible for job in jobs)
     return not searches and sum(map(cost, jobs)) < QUICK
 
 
@@ -92,7 +91,7 @@ def _finished(done: Iterator[Job], kept: Path) -> Iterator[Job]:
 def by_size(jobs: Sequence[Job], features: Sequence[ProbedFeatures]) -> tuple[list[Job], list[Job]]:
     """Small jobs, which run in parallel with one thread each, and linear probes that use all threads."""
     cost = job_cost(features)
-    large = {job for job in jobs if job.probe == Linear.name and cost(job) > LARGE}
+    large = {job for job in jobs if job.fitted.divisible and cost(job) > LARGE}
     return [job for job in jobs if job not in large], [job for job in jobs if job in large]
 
 
@@ -108,22 +107,15 @@ def _sizes(features: Sequence[ProbedFeatures]) -> Callable[[Job], Size]:
     return lambda job: table[job.backbone, job.dataset].size(job.fitted)
 
 
-def without_result(jobs: Sequence[Job], folder: Path) -> list[Job]:
-    """The jobs without a result, including those on missing features."""
-    planned = [job for job in jobs if all(feature_hashes(job).values())]
-    ready = set(planned)
-    return [job for job in jobs if job not in ready] + missing(planned, folder)
-
-
-def estimate(jobs: Sequence[Job], features: Sequence[ProbedFeatures], folder: Path, means: Means) -> float:
-    """Estimated seconds of the missing jobs on this machine.
+def estimate(todo: Sequence[Job], features: Sequence[ProbedFeatures], means: Means) -> float:
+    """Estimated seconds of jobs without a result on this machine.
 
     For logistic regressions, a short one is timed on the largest features. The other probes consist of large matrix
     products, so such a product is timed; small regressions are much slower than that.
     """
-    todo, gpu = without_result(jobs, folder), on_gpu()
     if not todo:
         return 0.0
+    gpu = on_gpu()
     sizes_of = _sizes(features)
     probes, sizes = [job.fitted for job in todo], [sizes_of(job) for job in todo]
     flops = [probe.flops(size, job.setting) for probe, job, size in zip(probes, todo, sizes, strict=True)]

@@ -30,10 +30,10 @@ from unseen.runs.data import Axis, Backbone, Domain, RunData
 from unseen.runs.flaws import Flaw
 from unseen.runs.notices import Notice, notice
 from unseen.runs.random_draws import DRAW, RANDOM
-from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, Setup, SplitsUsed
-from unseen.studies.concepts.variants import DRAWS
-from unseen.studies.features import read_about
+from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, SplitsUsed
+from unseen.studies.concepts.levels import DRAWS
 from unseen.studies.opened import OpenedData, StudyData
+from unseen.studies.stored_features import read_about
 from unseen.studies.study import Study
 
 SIZE = 224
@@ -354,7 +354,7 @@ def run_record(
         scores=(),
         domains=domains,
         backbones=records,
-        baseline=records[0].name,
+        baseline=records[0].name if records else "",
         told=[*dict.fromkeys(notices)],
         steps=drawn.steps if drawn else (),
         protocols=part.protocols,
@@ -375,8 +375,3 @@ def _as_measured(domains: Sequence[Domain], scored: Iterable[ScoredData]) -> lis
     published = {name: published_dataset(dataset) for name, dataset in task_sets().items()}
     other = {each.domain for each in scored if compare(each, published.get(each.domain)).other_data}
     return [replace(each, title=each.name, licence="") if each.name in other else each for each in domains]
-
-
-def setup_of(study: Study, opened: OpenedData, part: Measured) -> Setup:
-    """Everything that determines the numbers of a part, to compare with the run in a folder before any work."""
-    return run_record(study, opened, part).setup

@@ -5,10 +5,9 @@ patches, outputs of classifiers, images) are a stage: it knows what they read an
 is here.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 
 from unseen.errors import JobsError, OtherPartsError, UserError
@@ -22,7 +21,7 @@ from unseen.runs.parts import WHOLE, Part, own_jobs
 from unseen.runs.record import RUN, extend_run, note_failures, read_run, refuse_other_run
 from unseen.runs.results import RESULTS, missing
 from unseen.studies.given import Given
-from unseen.studies.inputs.stage import Prepared, Stage
+from unseen.studies.inputs.stage import Prepared
 from unseen.studies.plan import Plan
 from unseen.studies.stages import OpenedStudy, open_study
 from unseen.studies.study import Study
@@ -41,10 +40,7 @@ def plan_study(
     replacing: bool = False,
 ) -> Plan:
     """Plan a study without running anything; arguments as in `run_study`."""
-    check_writable(out)
-    refuse_changed_files(study)
-    opened = open_study(study, given, means, watch or Silent(), part)
-    return _planned(opened.stages, out, means, replacing=replacing)
+    return _opened(study, given, out, means, watch or Silent(), part, replacing=replacing).plan
 
 
 def run_study(
@@ -66,27 +62,26 @@ def run_study(
         part: the part of the jobs to run if other calls run the rest; the run is recorded as a whole.
         replacing: let this call take the place of what the folder has in another way, instead of being refused.
     """
-    shown = watch or Silent()
-    check_writable(out)
-    refuse_changed_files(study)
-    opened = open_study(study, given, means, shown, part)
-    plan = _planned(opened.stages, out, means, replacing=replacing)
-    shown.planned(plan)
-    refuse_full_disk(out, plan.disk)
+    runner = _opened(study, given, out, means, watch or Silent(), part, replacing=replacing)
+    runner.opened.watch.planned(runner.plan)
+    refuse_full_disk(out, runner.plan.disk)
     remove_unfinished(out)
-    Runner(opened, out, plan, replacing).run()
+    runner.run()
     return read_run(out)
 
 
-def _planned(stages: Sequence[Stage], out: Path, means: Means, *, replacing: bool) -> Plan:
-    """The plan of all stages; a folder with another run is refused before any work."""
+def _opened(
+    study: Study, given: Given, out: Path, means: Means, watch: Watch, part: Part, *, replacing: bool
+) -> "Runner":
+    """Open and plan a study; a folder with another run is refused before any work."""
+    check_writable(out)
+    refuse_changed_files(study)
+    opened = open_study(study, given, means, watch, part)
     if not replacing:
-        for stage in stages:
+        for stage in opened.stages:
             refuse_other_run(out, stage.setup())
-    first, *others = [stage.plan(out, means) for stage in stages]
-    for plan in others:
-        first = first.together(plan)
-    return first
+    plan = reduce(Plan.together, [stage.plan(out, means) for stage in opened.stages])
+    return Runner(opened, out, plan, replacing)
 
 
 @dataclass
@@ -163,19 +158,19 @@ class Runner:
 
     def _run(self, prepared: Prepared) -> None:
         """Run the missing jobs of a stage; its record is written with the first result."""
-        results, means, watch = self.out / RESULTS, self.opened.means, self.opened.watch
-        every = prepared.expanded(prepared.jobs, results)
-        jobs = own_jobs(every, self.opened.part, prepared.cost, prepared.shared)
-        left = len(missing(jobs, results))
+        cells, results, watch = prepared.cells, self.out / RESULTS, self.opened.watch
+        every = cells.expanded(cells.jobs, results)
+        jobs = own_jobs(every, self.opened.part, cells.cost, cells.shared)
+        left = missing(jobs, results)
         recorded = len(missing(every, results)) < len(every)
         if recorded:
             self._record(prepared)
         if left and not recorded and not self.replacing:
-            refuse_other_run(self.out, prepared.run.setup, prepared.jobs)  # before jobs that cannot be recorded
+            refuse_other_run(self.out, prepared.run.setup, cells.jobs)  # before jobs that cannot be recorded
         if left:
-            self._tell_started(left, len(jobs), prepared.seconds(jobs, results, means))
+            self._tell_started(len(left), len(jobs), cells.seconds(left))
         try:
-            for _ in watch.track(prepared.work(jobs, results, means), "jobs done", left):
+            for _ in watch.track(prepared.work(jobs), "jobs done", len(left)):
                 if not recorded:
                     self._record(prepared)
                     recorded = True
@@ -184,11 +179,12 @@ class Runner:
             self.unfinished |= bool(missing(every, results))
 
     def _record(self, prepared: Prepared) -> None:
+        jobs = prepared.cells.jobs
         with folder_lock(self.out):
-            replaced = extend_run(self.out, prepared.run, prepared.jobs, replacing=self.replacing)
+            replaced = extend_run(self.out, prepared.run, jobs, replacing=self.replacing)
             if replaced:
                 self.opened.watch.tell(replaced)
-            self._kept.write(self.out, [job.key for job in prepared.jobs])
+            self._kept.write(self.out, [job.key for job in jobs])
             prepared.write_beside(self.out)
 
     @cached_property

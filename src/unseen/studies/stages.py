@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from unseen.data.core.dataset import Dataset
 from unseen.device import default_device_type
 from unseen.errors import UserError, option
-from unseen.features.settings import Settings, extraction_settings
-from unseen.probes.by_name.inversion import Inversion
+from unseen.features.settings import Settings
 from unseen.probes.single_images import SingleImageProbe
 from unseen.runs.means import Means
 from unseen.runs.parts import WHOLE, Part
 from unseen.studies.backbones import StudyBackbones
+from unseen.studies.finder import study_settings
 from unseen.studies.given import FeatureFiles, Given
 from unseen.studies.inputs.folder_features import FolderFeatures
 from unseen.studies.inputs.image_features import ImageFeatures
@@ -57,18 +57,7 @@ class OpenedStudy:
     @cached_property
     def settings(self) -> Settings:
         """The settings of its extractions."""
-        study = self.study
-        return extraction_settings(
-            None,
-            study.precision,
-            study.batch,
-            self.means.decoding,
-            "report" if study.on_error == "skip" else "fail",
-            fast=study.fast,
-            exif=study.exif,
-            decode=study.decode,
-            part=self.part,
-        )
+        return study_settings(self.study, self.means, self.part)
 
     @cached_property
     def stages(self) -> list[Stage]:
@@ -85,7 +74,7 @@ class OpenedStudy:
     def _of_files(self, files: FeatureFiles) -> Stage:
         [data] = self.opened.data
         source = FileFeatures(files.backbone, data, files.places, self.watch.tell)
-        return VectorStage(self.study, self.probes, self.opened, source, {})
+        return VectorStage(self.probes, source, study=self.study, opened=self.opened)
 
     def _vectors(self) -> Iterator[Stage]:
         probes, data = self._of("vectors")
@@ -99,7 +88,7 @@ class OpenedStudy:
             source = FolderFeatures(self.study, opened, features, self.backbones.names, self.watch.tell)
         else:
             source = ImageFeatures(self.study, opened, self._of_whole_images(probes[0]), self.settings)
-        yield VectorStage(self.study, own, opened, source, self.backbones.top1)
+        yield VectorStage(own, source, study=self.study, opened=opened, top1=self.backbones.top1)
 
     def _of_whole_images(self, probe: StudyProbe) -> "list[Backbone]":
         """The backbones with one vector per image; one that was loaded with patches in Python is refused."""
@@ -120,7 +109,7 @@ class OpenedStudy:
 
     def _trainings(self) -> Iterator[Stage]:
         """Classes are learned with the preprocessing of the study, boxes and maps with each backbone's own."""
-        probes = [each for each in self.probes.of("images") if not isinstance(each.probe, SingleImageProbe)]
+        probes = [each for each in self.probes.of("images") if not each.probe.unlabelled]
         if not probes:
             return
         from unseen.studies.inputs.images import TrainingStage
@@ -131,17 +120,16 @@ class OpenedStudy:
             if chosen:
                 networks = self.backbones.networks if dense else self.backbones.published_networks
                 yield TrainingStage(
-                    self.study, probes, self.opened, chosen, networks, self.backbones.top1,
-                    added=not self.probes.of("vectors"),
+                    probes, chosen, networks, not self.probes.of("vectors"), study=self.study, opened=self.opened,
+                    top1=self.backbones.top1,
                 )  # fmt: skip
 
     def _single_images(self) -> Iterator[Stage]:
-        probes = [each for each in self.probes.of("images") if isinstance(each.probe, SingleImageProbe)]
+        probes = [each for each in self.probes.of("images") if each.probe.unlabelled]
         if not probes:
             return
         from unseen.studies.inputs.image_sets import image_sets
-        from unseen.studies.inputs.perceptual_networks import perceptual_networks
-        from unseen.studies.inputs.single_images import SingleImageStage
+        from unseen.studies.inputs.single_images import SingleImageStage, perceptual_networks
 
         sets = image_sets(self.opened, self.study.examples)
         for each in probes:
@@ -152,13 +140,11 @@ class OpenedStudy:
             if not probe.half and settings.precision == "half":
                 settings = replace(settings, precision="single")
             trunks, absent = (
-                perceptual_networks(self.given.places.path(LPIPS), settings.device)
-                if isinstance(probe, Inversion)
-                else ({}, [])
+                perceptual_networks(self.given.places.path(LPIPS), settings.device) if probe.reconstructs else ({}, [])
             )
             yield SingleImageStage(
-                self.study, probe, each.seeds, self.opened, sets, backbones, settings, trunks, absent,
-                self.backbones.top1,
+                probe, each.seeds, sets, backbones, settings, trunks, absent, study=self.study, opened=self.opened,
+                top1=self.backbones.top1,
             )  # fmt: skip
 
     def _outputs(self) -> Iterator[Stage]:
@@ -170,8 +156,8 @@ class OpenedStudy:
 
         mapping = None if self.study.mapping is None else choose_mapping(self.study.mapping).of
         yield OutputStage(
-            self.study, self.opened, self.backbones.plans, data, [as_test_set(each) for each in data],
-            replace(self.settings, part=WHOLE), self.study.classes, mapping,
+            self.backbones.plans, data, [as_test_set(each) for each in data], replace(self.settings, part=WHOLE),
+            self.study.classes, mapping, study=self.study, opened=self.opened,
         )  # fmt: skip
 
 

@@ -18,9 +18,10 @@ from unseen.features.about import StoreAbout
 from unseen.features.checked import Tell
 from unseen.features.features import INTEGER, Features
 from unseen.features.readers import SUFFIXES, read_features
-from unseen.features.store import read_store
-from unseen.studies.features import about_finished
+from unseen.features.store import MANIFEST, read_manifest, read_store
 
+FEATURES = "features"
+"""Name of the folder of features in the folder of a run."""
 OWN = "yours"
 """The name of a backbone whose features do not say what it is."""
 ALIKE = ("backbone", "precision", "fast", "exif", "decode", "revision")
@@ -133,6 +134,33 @@ def check_alike(places: Iterable[Place]) -> None:
                     f"{other.path}: extracted {what} than {first.path}; extract all features of a study with the same "
                     "settings"
                 )
+
+
+def read_about(store: Path) -> dict[str, Any]:
+    """The description of a store; an unfinished store is an error."""
+    about = about_finished(store)
+    if about is None:
+        raise UserError(f"{store}: its extraction is unfinished; run it again to continue")
+    return about
+
+
+def about_finished(store: Path) -> dict[str, Any] | None:
+    """The description of a store; None if it is not finished."""
+    return read_manifest(store).provenance if (store / MANIFEST).is_file() else None
+
+
+def damaged_images(what: str, store: Path) -> str:
+    """A sentence about the damaged images that a store skipped; empty if there are none.
+
+    Args:
+        what: name of the features.
+    """
+    damaged = StoreAbout.of(read_about(store)).damaged
+    if not damaged:
+        return ""
+    are = "damaged image was" if len(damaged) == 1 else "damaged images were"
+    first = f"{damaged[0].id}: {damaged[0].reason}"
+    return f"{what}: {len(damaged):,} {are} left out, first {first}; all are listed in {store / MANIFEST}"
 
 
 def read_for_planning(path: Path, tell: Tell | None = None, *, verify: bool = False) -> Features:

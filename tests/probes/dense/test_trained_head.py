@@ -184,9 +184,9 @@ def test_a_study_of_classes_and_of_maps_trains_each_with_its_own_preprocessing(
 ) -> None:
     from coloured_images import coloured
 
-    from unseen.studies import finetuning
+    from unseen.probes.finetuning import timing
 
-    monkeypatch.setattr(finetuning, "step_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(timing, "step_seconds", lambda *_: 1.0)
     study = study_of(
         "finetune", probes=["fine-tuned", "upernet"], upernet={"steps": 3, "scale": 0.1},
         **{"fine-tuned": {"trials": 1, "steps": 1}},

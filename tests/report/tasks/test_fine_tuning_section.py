@@ -10,6 +10,7 @@ from coloured_images import coloured, small_network
 from studies import run_of, study_of
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
+from unseen.probes.finetuning import timing
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid, ranked_trials
 from unseen.report.core.discover import build_sections
 from unseen.report.core.model import Section
@@ -19,12 +20,11 @@ from unseen.report.tasks.results import page_of_results, page_of_run
 from unseen.report.tasks.tables import score_tables
 from unseen.runs.record import read_run, read_with_results
 from unseen.runs.results import Result
-from unseen.studies import finetuning
 
 
 @pytest.fixture(autouse=True)
 def quick_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finetuning, "step_seconds", lambda *_: 0.5)
+    monkeypatch.setattr(timing, "step_seconds", lambda *_: 0.5)
 
 
 def tuned(out: Path, trials: int = 3, steps: int = 4, network: Backbone | None = None) -> tuple[Any, Result]:

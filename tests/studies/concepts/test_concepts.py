@@ -37,11 +37,10 @@ from unseen.runs.setup import Extraction, FeatureKey, LevelsUsed, SplitsUsed, ex
 from unseen.runs.tables import score_table, summarise
 from unseen.studies.backbones import as_published
 from unseen.studies.concepts.domains import split_rule
-from unseen.studies.concepts.levels import choose_levels
-from unseen.studies.concepts.variants import random_sets
+from unseen.studies.concepts.levels import choose_levels, random_sets
 from unseen.studies.inputs import vectors
 from unseen.studies.inputs.stage import Prepared
-from unseen.studies.inputs.vector_features import FoundFeatures, PlannedFeatures, described
+from unseen.studies.inputs.vector_features import FeatureSource, FoundFeatures, existing_features
 from unseen.studies.inputs.vectors import VectorStage
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.studies.probed_features import ProbedFeatures
@@ -55,13 +54,13 @@ FEW = load_levels("cog-v2").ids(1)[:3]
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(FeatureSource):
     """Features that exist."""
 
     features: Sequence[ProbedFeatures]
 
-    def planned(self, out: Path, means: Means) -> PlannedFeatures:
-        return PlannedFeatures(self.features)
+    def planned(self, out: Path, means: Means) -> FoundFeatures:
+        return FoundFeatures(self.features)
 
     def found(self, out: Path, means: Means, watch: Watch) -> FoundFeatures:
         return FoundFeatures(self.features)
@@ -74,7 +73,7 @@ def stage_of(features: Sequence[ProbedFeatures], levels: Levels | None = None, *
     names = dict.fromkeys(each.dataset for each in features)
     data = [StudyData(Dataset(name, name, 3), is_domain=True) for name in names]
     opened = OpenedData(data, choose_levels(levels or "cog-v2"), splits)
-    return VectorStage(study, study_probes(study, print), opened, Given(features), {})
+    return VectorStage(study_probes(study, print), Given(features), study=study, opened=opened)
 
 
 def prepared(stage: VectorStage) -> Prepared:
@@ -85,7 +84,7 @@ def features_in(folder: Path, domain: str, concepts: Sequence[str] = FEW, draw: 
     """The only features of a domain in a folder, as a study of them finds them."""
     [(backbone, places)] = find_features(folder, domain, DOMAIN_SPLITS, []).items()
     data = StudyData(Dataset(domain, domain, 3), is_domain=True)
-    return described(backbone, data, places, concepts, seen="in1k", draw=draw)
+    return existing_features(backbone, data, places, concepts, seen="in1k", draw=draw)
 
 
 def test_levels_are_known_by_their_concepts() -> None:
@@ -326,8 +325,8 @@ def test_shots_that_no_concept_of_a_level_has_are_skipped_there() -> None:
     ]
     found = prepared(stage_of(pairs, shots=[8, 32, 64, "all"], seeds=2))
     everywhere = {(domain, shots) for domain in sizes for shots in (8, 32, None)}
-    assert {(job.dataset, job.shots) for job in found.jobs} == {*everywhere, ("l1", 64)}
-    assert len(found.jobs) == 28  # two backbones, and two seeds each
+    assert {(job.dataset, job.shots) for job in found.cells.jobs} == {*everywhere, ("l1", 64)}
+    assert len(found.cells.jobs) == 28  # two backbones, and two seeds each
     assert [(each.code, each.domain, dict(each.arguments)) for each in found.run.told] == [
         ("few-for-search", "l1", {"shots": "64", "fewest": 70, "left": 56, "on": " on l1"}),
         ("skipped-shots", "l2", {"shots": "64", "most": 40, "on": " on l2"}),

@@ -39,9 +39,7 @@ def extract(tiny: TinyImageNet) -> Callable[..., Path]:
         domains, _ = level_domains(open_images(tiny.imagenet_21k), levels, "tiny", rule=rule)
         backbone = load_backbone(tiny.backbone)
         passes = [
-            Pass(*domain.part(split), split, folder / domain.name, lambda: lambda _: None)
-            for domain in domains
-            for split in ("train", "test")
+            Pass(*domain.part(split), split, folder / domain.name) for domain in domains for split in ("train", "test")
         ]
         list(extract_passes(ALONE, passes, [backbone], Settings(workers=0)))
         return folder

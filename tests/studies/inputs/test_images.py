@@ -13,21 +13,20 @@ from torch import nn
 from studies import plan_of, run_of, study_of
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import JobsError, OtherPartsError, UserError
-from unseen.probes.finetuning import search
+from unseen.probes.finetuning import search, timing
 from unseen.probes.finetuning.grid import FinetuneGrid, finetune_grid
 from unseen.probes.image_cell import CHECKPOINTS, Stepping
 from unseen.runs.data import RunData
 from unseen.runs.means import Means
 from unseen.runs.record import read_record, read_run
 from unseen.runs.results import read_all
-from unseen.studies import finetuning
 from unseen.studies.study import Study
 from unseen.studies.watch import Silent
 
 
 @pytest.fixture(autouse=True)
 def quick_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finetuning, "step_seconds", lambda *_: 0.5)
+    monkeypatch.setattr(timing, "step_seconds", lambda *_: 0.5)
 
 
 def grid(trials: int = 1, steps: int = 2, **keys: Any) -> Study:

@@ -25,7 +25,7 @@ from unseen.probes.by_name.inversion import Inversion
 from unseen.probes.inversion import invert as inverting
 from unseen.report.tasks.results import page_of_run
 from unseen.runs.record import read_results
-from unseen.studies.inputs import perceptual_networks as networks
+from unseen.studies.inputs import single_images
 from unseen.studies.kept_images import read_kept
 from unseen.studies.study import Study
 
@@ -83,7 +83,7 @@ def trunk(monkeypatch: pytest.MonkeyPatch) -> Trunk:
     """A network for perceptual distances, as if its weights had been found."""
     torch.manual_seed(1)
     found = Trunk("vgg", empty_trunk("vgg").eval(), "digest")
-    monkeypatch.setattr(networks, "perceptual_networks", lambda folder, device: ({"lpips-vgg": found}, []))
+    monkeypatch.setattr(single_images, "perceptual_networks", lambda folder, device: ({"lpips-vgg": found}, []))
     return found
 
 

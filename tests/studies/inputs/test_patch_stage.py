@@ -126,7 +126,7 @@ def test_patches_are_the_same_as_among_all(tmp_path: Path) -> None:
     for number in (20, "all"):
         study, given = given_of(STUDY.replace(patches=number), nets(), [some_scenes()])
         [stage] = open_study(study, given, ALONE, Silent()).stages
-        jobs.append(stage.prepare(tmp_path / f"{number}", ALONE, Silent()).jobs)
+        jobs.append(stage.prepare(tmp_path / f"{number}", ALONE, Silent()).cells.jobs)
     stores = [
         [read_patches(each.parent) for each in (tmp_path / name / "features").rglob("manifest.json")]
         for name in ("20", "all")

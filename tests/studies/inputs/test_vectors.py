@@ -30,11 +30,12 @@ from unseen.runs.results import missing
 from unseen.runs.work import VectorWork
 from unseen.studies import probing
 from unseen.studies.inputs.image_features import expected_features
+from unseen.studies.inputs.stage import without_result
 from unseen.studies.inputs.vectors import tell_fits
 from unseen.studies.opened import StudyData
 from unseen.studies.probed_features import ProbedFeatures, features_of_task
 from unseen.studies.probes import StudyProbes, study_probes
-from unseen.studies.probing import by_size, estimate, run, without_result
+from unseen.studies.probing import by_size, estimate, run
 
 SMALL = {"train": 240, "val": 120, "test": 120}
 REAL = {"train": 40_000, "val": 10_000, "test": 10_000}
@@ -190,12 +191,12 @@ def test_seconds_are_those_of_what_is_missing(tmp_path: Path, monkeypatch: pytes
     probing._rate.cache_clear()
     task = sized()
     jobs = jobs_of(task)[:1]  # the large one
-    one, two = (estimate(jobs, [task], tmp_path, Means(workers)) for workers in (1, 2))
+    one, two = (estimate(jobs, [task], Means(workers)) for workers in (1, 2))
     assert one == pytest.approx(2 * two)  # one job on all cores
     assert one - 0.1 == pytest.approx(jobs[0].fitted.flops(task.size(jobs[0].fitted), jobs[0].setting) / 1e6 * 3)
     assert timed == [(6, 16_384, 1024)]  # once for both
     probing._rate.cache_clear()
-    assert estimate([], [task], tmp_path, Means()) == 0
+    assert estimate([], [task], Means()) == 0
 
 
 def test_jobs_on_features_that_are_not_there_have_no_results(tmp_path: Path) -> None:

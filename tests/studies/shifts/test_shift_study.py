@@ -54,12 +54,12 @@ def test_a_part_is_planned_as_it_is_done(root: Path, tmp_path: Path, models: lis
     study, given = given_of(shift_study(models), datasets=opened(root, "val", "imagenet-r"))
     [stage] = open_study(study, given, HERE, Silent()).stages
     assert isinstance(stage, OutputStage)
-    plan, prepared = stage.plan(tmp_path, ALONE), stage.prepare(tmp_path, ALONE, Silent())
+    plan, cells = stage.plan(tmp_path, ALONE), stage.prepare(tmp_path, ALONE, Silent()).cells
     parts = [(number, 2) for number in (1, 2)]
-    own = [own_jobs(prepared.jobs, part, prepared.cost, prepared.shared) for part in parts]
+    own = [own_jobs(cells.jobs, part, cells.cost, cells.shared) for part in parts]
     assert [plan.share(part).jobs for part in parts] == [plan.share(part).jobs_left for part in parts] == [2, 2]
     assert [{job.backbone for job in jobs} for jobs in own] == [{"net-1"}, {"net-2"}]  # a model is loaded in one part
-    seconds = [prepared.seconds(jobs, tmp_path, ALONE) for jobs in own]
+    seconds = [cells.seconds(jobs) for jobs in own]
     assert sum(seconds) == pytest.approx(plan.extraction + plan.probing)  # not all of it in each part
     assert min(seconds) > 0
 

@@ -12,8 +12,15 @@ from unseen.device import default_device
 from unseen.errors import UserError, argument, did_you_mean, option
 from unseen.features.readers import read_features
 from unseen.runs.record import RUN, read_run
-from unseen.studies.features import FEATURES, about_finished
-from unseen.studies.stored_features import Place, Splits, check_alike, find_features, stores_in
+from unseen.studies.stored_features import (
+    FEATURES,
+    Place,
+    Splits,
+    about_finished,
+    check_alike,
+    find_features,
+    stores_in,
+)
 from unseen.studies.watch import Silent, Watch
 
 TESTED = Splits(("test",), ("train", "val"))

@@ -18,9 +18,8 @@ from unseen.runs.flaws import flaw_sentences
 from unseen.runs.record import read_results, read_run
 from unseen.runs.results import Result
 from unseen.studies.concepts.domains import test_sources as sources_of_tests
-from unseen.studies.features import FEATURES
 from unseen.studies.places import LEVELS, SEEN, Places
-from unseen.studies.stored_features import DOMAIN_SPLITS, Place, find_features
+from unseen.studies.stored_features import DOMAIN_SPLITS, FEATURES, Place, find_features
 from unseen.studies.watch import Silent, Watch
 
 

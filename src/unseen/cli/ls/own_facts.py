@@ -15,11 +15,11 @@ def own_probe_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
     from unseen.metrics.catalogue import METRICS
     from unseen.probes.probe import Size
     from unseen.probes.protocol import Setting
-    from unseen.studies.own_code import chosen_code
+    from unseen.studies.own_code import read_own_probe
 
     if not is_own_file(name):
         raise UserError(f"{name}: a probe of your own is a Python file: path/to/probe.py")
-    [own] = chosen_code(name, [], tell)[1].probes
+    own = read_own_probe(name, tell)
     probe, declared = own.probe, {each.name: each for each in own.declared}
     size = Size(SAMPLES, TESTS, CLASSES, (DIMENSIONS,))
     cost = f"{probe.flops(size, Setting()):.1e} operations, {byte_size(probe.memory(size))}"
@@ -37,14 +37,14 @@ def own_probe_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
     for metric in probe.metrics:
         used = declared.get(metric) or METRICS[metric]
         facts[f"metric {metric}"] = f"{used.range_and_direction} ({used.unit})"
-    return facts | _file_facts(own.digest, own.file.modules if own.file else ())
+    return facts | _file_facts(own.file.digest, own.file.modules)
 
 
 def own_metric_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
     """The facts on a metric; a notice precedes the execution of its file."""
-    from unseen.studies.own_code import chosen_code
+    from unseen.studies.own_code import read_own_metric
 
-    [own] = chosen_code([], [name], tell)[1].metrics
+    own = read_own_metric(name, tell)
     metric = own.metric
     facts = {
         "metric": metric.name,

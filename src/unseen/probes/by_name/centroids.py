@@ -14,7 +14,7 @@ import numpy as np
 from unseen.errors import UserError
 from unseen.probes.by_name.linear import OTHER_WORK, TIMED
 from unseen.probes.job import Fit
-from unseen.probes.probe import Probe, ProbeData, Size
+from unseen.probes.probe import Probe, ProbeData, PublishedOn, Size
 from unseen.probes.protocol import Setting
 from unseen.probes.samples import ClassCounts, SamplesPerClass, Shortage
 from unseen.probes.units import Units
@@ -38,6 +38,7 @@ class Centroids(Probe):
     name: ClassVar[str] = "centroids"
     title: ClassVar[str] = "few-shot episodes with the nearest centroid (Ericsson et al.)"
     purpose: ClassVar[str] = "few images per class: episodes of a few classes"
+    published_on: ClassVar[PublishedOn] = "tasks"
     split: ClassVar[bool] = False
     random: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True

@@ -1,6 +1,6 @@
 """The probe `fine-tuned`: the whole backbone trained on the images of a domain or a data set."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -9,10 +9,8 @@ from unseen.errors import UserError, look_up
 from unseen.probes.finetuning.grid import BATCH, SETTINGS, STEPS, FinetuneGrid, finetune_grid
 from unseen.probes.finetuning.protocol import REFERENCE as REFERENCE_NAME
 from unseen.probes.finetuning.protocol import FinetuneProtocol, reference_protocol
-from unseen.probes.finetuning.trial import TRIAL_REVISION, Trial
+from unseen.probes.finetuning.trial import TRIAL_REVISION, Trial, TunedNetwork
 from unseen.probes.job import Fit, Held, Job
-from unseen.probes.probe import Input, Probe
-from unseen.probes.protocol import Setting
 from unseen.reading.keys import key
 
 if TYPE_CHECKING:
@@ -25,7 +23,18 @@ REFERENCE_BATCH = 256
 
 
 @dataclass(frozen=True)
-class FineTuned(Probe):
+class ReferenceUsed:
+    """What is recorded of a reference; the number of its steps follows from the data set."""
+
+    name: str
+    epochs: int
+    batch: int
+    rate: float
+    arithmetic: str
+
+
+@dataclass(frozen=True)
+class FineTuned(TunedNetwork):
     """A backbone with a new linear layer, trained entirely by SGD; see `unseen.probes.finetuning`.
 
     With the protocol of Ericsson et al. (2021), each setting of a grid is a job of its own, and the final job needs all
@@ -37,11 +46,9 @@ class FineTuned(Probe):
     name: ClassVar[str] = "fine-tuned"
     title: ClassVar[str] = "the whole backbone trained"
     purpose: ClassVar[str] = "what a backbone reaches once it is trained too"
-    input: ClassVar[Input] = "images"
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
     takes_gaps: ClassVar[bool] = True
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
-    random: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("top1", "top5", "mean-per-class", "map-11-point", "ece", "scaled-ece")
     protocol: str | FinetuneGrid | FinetuneProtocol = key(
@@ -85,9 +92,18 @@ class FineTuned(Probe):
         return ("train", "test") if self.is_reference else ("train", "val", "test")
 
     @property
-    def short(self) -> str:
-        """A sentence on how the search is shorter than the paper's; empty if it is not, or for a reference."""
-        return "" if self.is_reference else self.grid.short
+    def decodes(self) -> bool:
+        return not self.is_reference
+
+    def image_remarks(self, inputs: "ImageInputs") -> Iterator[tuple[str, dict[str, Any]]]:
+        if not self.is_reference and self.grid.short:
+            yield "told", {"text": self.grid.short}
+
+    def used(self, inputs: "ImageInputs") -> "FinetuneGrid | ReferenceUsed":
+        if not self.is_reference:
+            return self.grid
+        batch = self.batch or REFERENCE_BATCH
+        return ReferenceUsed(self.protocol_name, self.epochs, batch, self.rate, inputs.arithmetic)
 
     @property
     def grid(self) -> FinetuneGrid:
@@ -96,59 +112,31 @@ class FineTuned(Probe):
             return self.protocol
         return finetune_grid(trials=self.trials, steps=self.steps, batch=self.batch or BATCH)
 
-    def for_images(self, images: int) -> "FineTuned":
-        """With its protocol as an object, for a number of training images."""
+    def on(self, inputs: "ImageInputs") -> "FineTuned":
         if isinstance(self.protocol, FinetuneGrid | FinetuneProtocol):
             return self
         if self.protocol == GRID:
             return FineTuned(self.grid)
-        return FineTuned(
-            reference_protocol(images, epochs=self.epochs, batch=self.batch or REFERENCE_BATCH, rate=self.rate)
-        )
+        images, batch = inputs.rows["train"], self.batch or REFERENCE_BATCH
+        return FineTuned(reference_protocol(images, epochs=self.epochs, batch=batch, rate=self.rate))
 
-    def jobs(  # type: ignore[override]
-        self,
-        inputs: "ImageInputs",
-        seeds: Sequence[int],
-        shots: Sequence[int | None] | None = None,
-        *,
-        gpu: bool = False,
-    ) -> Iterator[Job]:
-        """Its jobs on a data set, one for each seed."""
-        backbone, probe = inputs.backbone, self.for_images(inputs.rows["train"])
+    def job(self, inputs: "ImageInputs", seed: int) -> Job:
+        backbone, probe, how = inputs.backbone, self.on(inputs), inputs.arithmetic
         if not self.is_reference and not any(True for _ in backbone.module.parameters()):
             raise UserError(f"{backbone.spec.id}: has no trainable parameters, so it cannot be fine-tuned")
-        for seed in seeds:
-            made = (backbone.label, inputs.dataset.name, inputs.reads)
-            if isinstance(probe.protocol, FinetuneProtocol):
-                yield Job(
-                    self.name, REFERENCE_REVISION, *made, probe.described, None, seed,
-                    arithmetic=inputs.arithmetic, make=Held(probe),
-                )  # fmt: skip
-                continue
-            metric, how = inputs.dataset.metric, inputs.arithmetic
-            trials = tuple(
-                Job(
-                    Trial.name, TRIAL_REVISION, *made, trial.described, None, seed, metric, how,
-                    make=Held(trial),
-                )
-                for trial in map(Trial, probe.grid.settings)
-            )  # fmt: skip
-            yield Job(
-                self.name, TRIAL_REVISION, *made, probe.described, None, seed, metric, how, needs=trials,
-                make=Held(probe),
-            )  # fmt: skip
+        made = (backbone.label, inputs.dataset.name, inputs.reads, probe.described, None, seed)
+        if isinstance(probe.protocol, FinetuneProtocol):
+            return Job(self.name, REFERENCE_REVISION, *made, arithmetic=how, make=Held(probe))
+        trials = tuple(Trial(each).job(inputs, seed) for each in probe.grid.settings)
+        return Job(self.name, TRIAL_REVISION, *made, inputs.dataset.metric, how, needs=trials, make=Held(probe))
 
-    def fit(self, cell: "ImageCell", settings: Sequence[Setting]) -> Iterator[Fit]:  # type: ignore[override]
+    def trained(self, cell: "ImageCell", job: Job) -> Fit:
         from unseen.probes.finetuning.reference import reference_fit
         from unseen.probes.finetuning.search import final_fit
 
-        for setting in settings:
-            job, protocol = cell.jobs[setting], self.protocol
-            if isinstance(protocol, FinetuneProtocol):
-                yield reference_fit(cell, job, protocol)
-            else:
-                yield final_fit(cell, job, self.grid)
+        if isinstance(self.protocol, FinetuneProtocol):
+            return reference_fit(cell, job, self.protocol)
+        return final_fit(cell, job, self.grid)
 
 
 PROBE = FineTuned

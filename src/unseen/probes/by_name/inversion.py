@@ -29,6 +29,7 @@ class Inversion(SingleImageProbe):
     random: ClassVar[bool] = True
     patches: ClassVar[bool] = True
     half: ClassVar[bool] = False
+    reconstructs: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = (
         "lpips-alexnet", "lpips-vgg", "lpips-squeezenet", "colour-red", "colour-green", "colour-blue",
     )  # fmt: skip

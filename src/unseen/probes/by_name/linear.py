@@ -8,7 +8,7 @@ from unseen.data.core.dataset import Target
 from unseen.errors import UserError
 from unseen.probes.calibration_values import calibration_details, calibration_scores
 from unseen.probes.job import Fit
-from unseen.probes.probe import Probe, ProbeData, Size, rows_on
+from unseen.probes.probe import Probe, ProbeData, PublishedOn, Size, rows_on
 from unseen.probes.protocol import Setting
 from unseen.reading.keys import key
 
@@ -51,6 +51,8 @@ class Linear(Probe):
     name: ClassVar[str] = "linear"
     title: ClassVar[str] = "logistic regression to its optimum, its penalty chosen on validation data (Ericsson et al.)"
     purpose: ClassVar[str] = "a product or a task: the best linear classifier"
+    published_on: ClassVar[PublishedOn] = "tasks"
+    divisible: ClassVar[bool] = True
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
     random: ClassVar[bool] = True

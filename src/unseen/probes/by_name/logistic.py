@@ -6,7 +6,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.job import Fit
-from unseen.probes.probe import Probe, ProbeData, Size
+from unseen.probes.probe import Probe, ProbeData, PublishedOn, Size
 from unseen.probes.protocol import (
     COG_V2,
     PROTOCOLS,
@@ -37,6 +37,7 @@ class Logistic(Probe):
     name: ClassVar[str] = "logistic"
     title: ClassVar[str] = "logistic regression by SGD with searched hyper-parameters (ImageNet-CoG)"
     purpose: ClassVar[str] = "papers on concepts: ImageNet-CoG, few shots to all"
+    published_on: ClassVar[PublishedOn] = "levels"
     random: ClassVar[bool] = True
     scored: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True

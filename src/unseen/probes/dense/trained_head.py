@@ -1,14 +1,13 @@
 """Common parts of the probes that train a detector or a head for maps on a backbone (Ericsson et al. 2021, A.4–A.6)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.probes.dense.protocols import EXTENDED, SHORT, DenseProtocol, extended, shortened
 from unseen.probes.job import Fit, Held, Job
 from unseen.probes.patches.patch_probe import METRICS
-from unseen.probes.probe import Input, Probe
-from unseen.probes.protocol import Setting
+from unseen.probes.trainings import TrainingProbe
 from unseen.reading.keys import key
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ the bottleneck, they then arrive in bursts, so the mean over several bursts is u
 
 
 @dataclass(frozen=True)
-class TrainedHead(Probe):
+class TrainedHead(TrainingProbe):
     """A probe that trains a new part on the backbone, and perhaps the backbone too; see `unseen.probes.dense`.
 
     Attributes:
@@ -35,8 +34,6 @@ class TrainedHead(Probe):
             possible, under another name.
     """
 
-    input: ClassVar[Input] = "images"
-    random: ClassVar[bool] = True
     keeps_units: ClassVar[bool] = True
     paper: ClassVar[DenseProtocol]
     steps: int | None = key(None, "training steps; unset: the protocol's", least=1, identity=False)
@@ -70,14 +67,17 @@ class TrainedHead(Probe):
             return self.protocol
         return shortened(self.paper, self.paper.steps if self.steps is None else self.steps, self.scale)
 
-    def for_backbone(self, inputs: "ImageInputs") -> "TrainedHead":
-        """With its protocol as an object, which has another name for networks that the paper does not cover."""
+    def on(self, inputs: "ImageInputs") -> "TrainedHead":
+        """The protocol has another name for networks that the paper does not cover."""
         if self.protocol is not None:
             return self
         beyond = self.extension(inputs) is not None
         paper = extended(self.paper) if beyond else self.paper
         used = shortened(paper, paper.steps if self.steps is None else self.steps, self.scale)
         return replace(self, steps=None, scale=1.0, protocol=used)
+
+    def used(self, inputs: "ImageInputs") -> DenseProtocol:
+        return self.on(inputs)._used
 
     def extension(self, inputs: "ImageInputs") -> str | None:
         """The code of a notice on how the training goes beyond the paper, if it does."""
@@ -86,42 +86,29 @@ class TrainedHead(Probe):
         return extension_of(inputs.backbone, self.paper)
 
     def image_remarks(self, inputs: "ImageInputs") -> Iterator[tuple[str, dict[str, Any]]]:
-        """What a reader must know of its protocol on this backbone: codes of notices with their arguments."""
-        used, spec = self.for_backbone(inputs)._used, inputs.backbone.spec
+        used, spec = self.used(inputs), inputs.backbone.spec
         if used.name.endswith(SHORT):
             yield "short-training", {"protocol": used.name, "steps": used.steps}
         beyond = self.extension(inputs)
         if beyond is not None:
             yield beyond, {"backbone": inputs.backbone.label, "size": spec.transform.size}
 
-    def jobs(  # type: ignore[override]
-        self,
-        inputs: "ImageInputs",
-        seeds: Sequence[int],
-        shots: Sequence[int | None] | None = None,
-        *,
-        gpu: bool = False,
-    ) -> Iterator[Job]:
-        """Its jobs on a data set, one for each seed."""
-        probe, backbone, kind = self.for_backbone(inputs), inputs.backbone, inputs.dataset.kind
-        for seed in seeds:
-            yield Job(
-                self.name, _revision(kind, backbone.spec, inputs.arithmetic), backbone.label, inputs.dataset.name,
-                inputs.reads, probe.described, None, seed, METRICS[kind][0], inputs.arithmetic, make=Held(probe),
-            )  # fmt: skip
+    def job(self, inputs: "ImageInputs", seed: int) -> Job:
+        probe, backbone, kind = self.on(inputs), inputs.backbone, inputs.dataset.kind
+        return Job(
+            self.name, _revision(kind, backbone.spec, inputs.arithmetic), backbone.label, inputs.dataset.name,
+            inputs.reads, probe.described, None, seed, METRICS[kind][0], inputs.arithmetic, make=Held(probe),
+        )  # fmt: skip
 
-    def fit(self, cell: "ImageCell", settings: Sequence[Setting]) -> Iterator[Fit]:  # type: ignore[override]
+    def trained(self, cell: "ImageCell", job: Job) -> Fit:
         from unseen.probes.dense.work import train_and_score
 
-        variant = self.variant
-        for setting in settings:
-            job = cell.jobs[setting]
-            values, details, units = train_and_score(
-                job, self._used, cell.network(), cell.opened, cell.device, checkpoint=cell.checkpoint(job),
-                pictures=cell.pictures(job), watch=cell.steps(job, variant, self._used.steps),
-            )  # fmt: skip
-            details |= {"classes": list(cell.opened.classes)}
-            yield Fit(variant, None, job.seed, values, details, units=units)
+        values, details, units = train_and_score(
+            job, self._used, cell.network(), cell.opened, cell.device, checkpoint=cell.checkpoint(job),
+            pictures=cell.pictures(job), watch=cell.steps(job, self.variant, self._used.steps),
+        )  # fmt: skip
+        details |= {"classes": list(cell.opened.classes)}
+        return Fit(self.variant, None, job.seed, values, details, units=units)
 
     def step_seconds(self, cell: "ImageCell", job: Job) -> float:
         """Seconds of a training step, from timing a few on the images."""

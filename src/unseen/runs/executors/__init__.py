@@ -4,11 +4,15 @@ The environment variable UNSEEN_EXECUTOR selects one by name.
 """
 
 import os
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 from unseen.errors import UserError, argument, did_you_mean
-from unseen.runs.execute import Executor
+from unseen.probes.job import Job
+from unseen.runs.execute import Executor, Work, execute, execute_groups
+from unseen.runs.executors.grouped import run_groups
 from unseen.runs.means import Means
 
 VARIABLE = "UNSEEN_EXECUTOR"
@@ -31,6 +35,15 @@ def spread_or(means: Means, otherwise: Executor) -> Executor:
     For work that needs a whole device, such as training, and therefore ignores `workers` and UNSEEN_EXECUTOR.
     """
     return choose_executor(means) if means.spread else otherwise
+
+
+def execute_whole(
+    jobs: Sequence[Job], folder: Path, work: Work, means: Means, shared: Callable[[Job], Hashable]
+) -> Iterator[Job]:
+    """Like `execute`, for work that needs a whole device and whose groups no executor may split."""
+    if not means.spread:
+        return execute(jobs, folder, work, run_groups, shared=shared)
+    return execute_groups(jobs, folder, work, choose_executor(means), shared)
 
 
 def check_executor(name: str, source: str = "") -> None:

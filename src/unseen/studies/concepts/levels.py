@@ -12,15 +12,16 @@ from unseen.data.own.concept_data import ConceptData, open_concept_data
 from unseen.data.own.concept_domains import own_domains
 from unseen.data.own.concept_file import ConceptDescription, ConceptFile, is_concept_file, read_concept_file
 from unseen.errors import UserError, setting
-from unseen.ontology.levels import SHIPPED, Levels, load_levels
+from unseen.ontology.levels import SHIPPED, Levels, load_levels, random_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.measures import all_measures
 from unseen.ontology.reranking import reranked
 from unseen.ontology.wordnet import wordnet
 from unseen.runs.random_draws import DRAW, RANDOM
 from unseen.studies.concepts.drawings import DRAWN_LEVELS, DrawnLevels
-from unseen.studies.concepts.variants import random_sets
 
+DRAWS = 15
+"""Number of random sets, as in ImageNet-CoG."""
 NAME = re.compile(r"[\w-][\w.-]*")
 SPLITTING = ("test_images", "train_split", "test_split", "test", "train", "least", "allow_duplicates")
 """Keys of a concept file that say which images are for training and for testing."""
@@ -173,3 +174,9 @@ def _check_seen(seen: str, domains: Mapping[str, object], published: str) -> Non
         raise UserError(f"seen names a domain and its folder: letters, digits, -, _ and ., not '{seen}'")
     if seen.lower() in {*domains, RANDOM} or DRAW.fullmatch(seen):
         raise UserError(f'seen = "{seen}": levels or random sets are called so; give the seen concepts another name')
+
+
+def random_sets() -> Levels:
+    """Random sets of the size of a level, drawn from all concepts of the published levels; as many as in the paper."""
+    levels = load_levels("cog-v2")
+    return random_levels(levels.concepts, DRAWS, len(levels.concepts) // len(levels), seed=0)

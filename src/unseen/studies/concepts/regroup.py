@@ -22,8 +22,7 @@ from unseen.data.core.splits import draw_place
 from unseen.errors import UserError, option
 from unseen.features.store import MANIFEST, write_store
 from unseen.studies.concepts.named_features import SIDES, NamedFeatures, named_features
-from unseen.studies.features import read_about
-from unseen.studies.stored_features import Place
+from unseen.studies.stored_features import Place, read_about
 
 BLOCK = 16_384
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,9 @@ from unseen.data.core.multi_label import class_names
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.device import default_device
 from unseen.features.by_hash import load_unchanged
-from unseen.features.disk import free_disk
 from unseen.features.features import Features
 from unseen.features.patches import patch_settings
-from unseen.features.settings import Settings, checked_device
+from unseen.features.settings import Settings
 from unseen.features.store import read_store
 from unseen.probes.image_cell import PICTURES
 from unseen.probes.job import Job, fits_kept
@@ -29,27 +27,24 @@ from unseen.probes.patches.patch_probe import PatchSize
 from unseen.probes.probe import ProbeData
 from unseen.probes.units import ScoredImages
 from unseen.probes.vectors import probe_data
-from unseen.runs.data import RunData
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
-from unseen.runs.parts import loads
-from unseen.runs.results import RESULTS, missing
-from unseen.runs.setup import SHORT, Extraction, FeatureKey, ProtocolUsed, Setup
+from unseen.runs.parts import same_features
+from unseen.runs.results import RESULTS
+from unseen.runs.setup import SHORT, Extraction, FeatureKey, ProtocolUsed
 from unseen.runs.work import feature_hashes
 from unseen.studies.inputs.image_features import ImageFeatures
 from unseen.studies.inputs.patch_estimate import fit_seconds, peak_memory
 from unseen.studies.inputs.patches import patch_spec, refuse_drawn
-from unseen.studies.inputs.stage import Prepared
-from unseen.studies.opened import OpenedData, StudyData
-from unseen.studies.plan import Cell, Plan
+from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage, without_result
+from unseen.studies.opened import StudyData
+from unseen.studies.plan import Cell
 from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.probes import StudyProbe
-from unseen.studies.probing import without_result
-from unseen.studies.record import Described, Measured, run_record, run_title, setup_of
-from unseen.studies.study import Study
+from unseen.studies.record import Described, Measured
 from unseen.studies.watch import Watch
 
 PATCHES = "patches"
@@ -123,7 +118,7 @@ def _tested(test: Features, several: bool) -> ScoredImages:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassPatchStage:
+class ClassPatchStage(Stage):
     """Probes of the patch features of images with classes.
 
     Attributes:
@@ -132,12 +127,15 @@ class ClassPatchStage:
         backbones: backbones loaded for all positions.
     """
 
-    study: Study
     every: Sequence[StudyProbe]
-    opened: OpenedData
     data: Sequence[StudyData]
     backbones: Sequence[Backbone]
     settings: Settings
+    alone: ClassVar[bool] = True
+
+    @property
+    def stores(self) -> bool:
+        return True
 
     @cached_property
     def source(self) -> ImageFeatures:
@@ -152,36 +150,24 @@ class ClassPatchStage:
     def probes(self) -> list[ClassPatchProbe]:
         return [each.probe for each in self.every if isinstance(each.probe, ClassPatchProbe)]
 
-    def setup(self) -> Setup:
-        return setup_of(self.study, self.opened, self._measured((), ()))
+    def measured(self) -> Measured:
+        return self._measured((), ())
 
-    def plan(self, out: Path, means: Means) -> Plan:
-        checked_device(self._extraction)
+    def planned(self, out: Path, means: Means) -> Planned:
         for backbone in self.backbones:
             grid = patch_spec(backbone)
             refuse_drawn(grid)
             for probe in self.probes:
                 probe.refuse_width(grid.channels, backbone.label)
-        planned, results = self.source.planned(out / PATCHES, means), out / RESULTS
-        features = planned.features
-        jobs = self._jobs(features)
-        todo = without_result(jobs, results)
+        found = self.source.planned(out / PATCHES, means)
+        features = found.features
+        cells = self._cells(features, means)
+        todo = without_result(cells.jobs, out / RESULTS)
         memory = [self._memory(each) if todo else 0 for each in features]
-        done = [planned.done.get(each.dataset, 1.0) for each in features]
-        return Plan(
-            run_title(self.study, ["tasks"]),
-            [self._part(*each) for each in zip(features, done, memory, strict=True)],
-            len(jobs),
-            len(todo),
-            extraction=planned.seconds,
-            probing=self._seconds(todo, features) / means.places,
-            disk=planned.bytes,
-            free=free_disk(out),
-            memory=max(memory, default=0),
-            alone=True,
-            loads=loads(jobs, todo),
-            notices=[*self.opened.absent, *planned.faults, *self._short(features)],
-        )
+        done = [found.done.get(each.dataset, 1.0) for each in features]
+        rows = [self._row(*each) for each in zip(features, done, memory, strict=True)]
+        notices = [*found.faults, *self._short(features)]
+        return Planned(cells, rows, notices, found.seconds, found.bytes, max(memory, default=0))
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         found = self.source.found(out / PATCHES, means, watch)
@@ -192,15 +178,14 @@ class ClassPatchStage:
         transforms = {each.label: each.spec.transform for each in self.backbones}
         computed = OneByOne(ClassPatchWork(images, transforms, places, classes, out, self.study.exif))
 
-        def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
-            return execute(jobs, results, computed, spread_or(means, run_groups), grouped=_same_data)
+        def work(jobs: Sequence[Job]) -> Iterator[Job]:
+            return execute(jobs, out / RESULTS, computed, spread_or(means, run_groups), shared=same_features)
 
-        def seconds(jobs: Sequence[Job], results: Path, means: Means) -> float:
-            return self._seconds(missing(jobs, results), features) / means.places
+        record = self.recorded(self._measured(features, [*found.faults, *self._short(features)]))
+        return Prepared(self._cells(features, means), record, work)
 
-        told = [*found.faults, *self._short(features)]
-        run = self._run(features, told)
-        return Prepared(run, self._jobs(features), work, seconds)
+    def _cells(self, features: Sequence[ProbedFeatures], means: Means) -> Cells:
+        return Cells(self._jobs(features), lambda jobs: self._seconds(jobs, features) / means.places)
 
     def _jobs(self, features: Sequence[ProbedFeatures]) -> list[Job]:
         return [job for each in features for probe in self.every for job in probe.vector_jobs(each)]
@@ -229,7 +214,7 @@ class ClassPatchStage:
             seconds += fit_seconds(probe, sizes[job.backbone, job.dataset], device)
         return seconds
 
-    def _part(self, features: ProbedFeatures, done: float, memory: int) -> dict[str, Cell]:
+    def _row(self, features: ProbedFeatures, done: float, memory: int) -> dict[str, Cell]:
         spec = next(patch_spec(each) for each in self.backbones if each.label == features.backbone)
         return {
             "data set": features.dataset,
@@ -268,11 +253,3 @@ class ClassPatchStage:
             told=told,
             splits=self.opened.splits,
         )  # fmt: skip
-
-    def _run(self, features: Sequence[ProbedFeatures], told: Sequence[Notice]) -> RunData:
-        return run_record(self.study, self.opened, self._measured(features, told))
-
-
-def _same_data(jobs: Sequence[Job]) -> list[list[Job]]:
-    """The jobs in groups with the same features."""
-    return [list(group) for _, group in groupby(jobs, lambda job: (job.dataset, job.backbone))]

@@ -19,11 +19,10 @@ from unseen.runs.setup import SplitsUsed
 from unseen.studies.concepts.domains import split_rule
 from unseen.studies.concepts.named_features import one_backbone
 from unseen.studies.concepts.regroup import Grouped, grouped
-from unseen.studies.features import FEATURES
-from unseen.studies.inputs.vector_features import FoundFeatures, PlannedFeatures, described, splits_of
+from unseen.studies.inputs.vector_features import FeatureSource, FoundFeatures, existing_features, splits_of
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.studies.probed_features import ProbedFeatures
-from unseen.studies.stored_features import Place, Splits, check_alike, find_features, has_classes
+from unseen.studies.stored_features import FEATURES, Place, Splits, check_alike, find_features, has_classes
 from unseen.studies.study import Study
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class FolderFeatures:
+class FolderFeatures(FeatureSource):
     """Existing features in the folders of data sets; features of the same concepts in other levels are regrouped.
 
     Attributes:
@@ -45,9 +44,10 @@ class FolderFeatures:
     backbones: Sequence[str] = ()
     tell: Tell | None = None
 
-    @cached_property
-    def splits_used(self) -> SplitsUsed | None:
-        """The splits of the images that the features were extracted from, if known."""
+    def splits(self, opened: OpenedData) -> SplitsUsed | None:
+        """Those of the images that the features were extracted from, if known."""
+        if not opened.domains:
+            return opened.splits
         if self.most is not None:
             return SplitsUsed(max_train=self.most)
         if self._drawn is None or self.study.splits is None:
@@ -84,7 +84,7 @@ class FolderFeatures:
     def _concepts(self) -> dict[str, tuple[str, ...]]:
         return self.data.levels.known if self.data.levels else {}
 
-    def planned(self, out: Path, means: Means) -> PlannedFeatures:
+    def planned(self, out: Path, means: Means) -> FoundFeatures:
         others, faults = self._others()
         features = list(others)
         if self._regrouping:
@@ -102,7 +102,7 @@ class FolderFeatures:
             features += self._as_they_are
         else:
             features += self._given
-        return PlannedFeatures(features, faults)
+        return FoundFeatures(features, faults)
 
     def found(self, out: Path, means: Means, watch: "Watch") -> FoundFeatures:
         features, faults = self._others()
@@ -122,7 +122,7 @@ class FolderFeatures:
         for data in others:
             try:
                 found = find_features(self.folder, data.name, splits_of(data), self.backbones)
-                features += [described(backbone, data, places, ()) for backbone, places in found.items()]
+                features += [existing_features(backbone, data, places, ()) for backbone, places in found.items()]
             except UserError as error:
                 text = str(error)
                 faults.append(left_out(data.name, text if text.startswith(data.name) else f"{data.name}: {text}"))
@@ -220,4 +220,4 @@ class FolderFeatures:
         data = next(each for each in self.data.data if each.name == name)
         draw: Draw = "unknown" if self._drawn is None else "given" if self._drawn.rule is None else "ours"
         concepts = self._concepts.get(name, ())
-        return described(backbone, data, places, concepts, seen=self.data.seen, draw=draw, tell=self.tell)
+        return existing_features(backbone, data, places, concepts, seen=self.data.seen, draw=draw, tell=self.tell)

@@ -1,72 +1,67 @@
 """Probes that train networks on the images of data sets: fine-tuning, detectors and heads for maps."""
 
+import json
 import shutil
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 from unseen.backbones.backbone import Backbone
 from unseen.data.core.dense.label_survey import refuse_unscorable, survey_labels
+from unseen.data.core.open_dataset import OpenDataset
 from unseen.device import default_device
+from unseen.errors import UserError, option
 from unseen.features.about import BackboneAbout
 from unseen.features.disk import free_disk
+from unseen.features.fingerprint import fingerprint
 from unseen.files import byte_size
 from unseen.papers.comparability import ScoredData
-from unseen.probes.by_name.fine_tuned import FineTuned
-from unseen.probes.dense.trained_head import TrainedHead
 from unseen.probes.finetuning.images import whole_transform
-from unseen.probes.finetuning.trial import Trial
 from unseen.probes.image_cell import PIXELS, ImageInputs, checkpoints_of
 from unseen.probes.job import Job
-from unseen.runs.execute import execute
+from unseen.probes.trainings import TrainingProbe
+from unseen.runs.data import Axis
+from unseen.runs.execute import execute, groups_of
 from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.lock import shared_use
 from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice, told
-from unseen.runs.parts import loads
+from unseen.runs.parts import same_features
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.sent_backbone import sent_backbones
-from unseen.runs.setup import ProtocolUsed, Setting, Setup
+from unseen.runs.setup import ProtocolUsed
 from unseen.studies.class_gaps import gap_notices
-from unseen.studies.finetuning import Steps, training_seconds
 from unseen.studies.inputs.map_labels import label_flaws, label_notices
-from unseen.studies.inputs.same_images import refuse_other_features
-from unseen.studies.inputs.stage import Prepared
+from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage
 from unseen.studies.inputs.training_work import TrainingWork, images_digest
 from unseen.studies.matrix import takes
-from unseen.studies.opened import OpenedData, StudyData
-from unseen.studies.plan import Cell, Plan
+from unseen.studies.opened import StudyData
+from unseen.studies.plan import Cell
 from unseen.studies.probes import StudyProbe
-from unseen.studies.record import Described, Measured, run_record, run_title, setup_of
-from unseen.studies.study import Study
+from unseen.studies.record import Described, Measured
+from unseen.studies.stored_features import FEATURES, Place, stores_in
 from unseen.studies.watch import Silent, Watch
 from unseen.studies.waves import in_waves, one_after_another, with_needs
 
-Trainer = FineTuned | TrainedHead
-
 
 @dataclass(frozen=True, eq=False)
-class TrainingStage:
+class TrainingStage(Stage):
     """Trainings of every backbone on every data set.
 
     Attributes:
         every: the probes.
         data: data sets of classes, or of boxes and maps, which differ in the preprocessing of backbones.
-        top1: known ImageNet accuracies of backbones, between 0 and 1.
         added: whether an earlier call extracted the features that a reference is compared with.
     """
 
-    study: Study
     every: Sequence[StudyProbe]
-    opened: OpenedData
     data: Sequence[StudyData]
     backbones: Sequence[Backbone]
-    top1: Mapping[str, float] = field(default_factory=dict)
     added: bool = False
 
     @cached_property
@@ -84,13 +79,13 @@ class TrainingStage:
         return found
 
     @cached_property
-    def cells(self) -> list[tuple[Job, StudyData, ImageInputs, Trainer]]:
+    def cells(self) -> list[tuple[Job, StudyData, ImageInputs, TrainingProbe]]:
         """The jobs with what they are of, by data set, probe and backbone."""
         found = []
         for data in self.data:
             for each in self.every:
                 probe = each.probe
-                assert isinstance(probe, FineTuned | TrainedHead)
+                assert isinstance(probe, TrainingProbe)
                 for of, inputs in self.inputs if takes(probe, data) else ():
                     if of is data:
                         found += [(job, data, inputs, probe) for job in probe.jobs(inputs, each.seeds)]
@@ -100,49 +95,38 @@ class TrainingStage:
     def jobs(self) -> list[Job]:
         return [job for job, *_ in self.cells]
 
-    def setup(self) -> Setup:
-        return setup_of(self.study, self.opened, self._measured)
+    @property
+    def axis(self) -> Axis:
+        return "concepts" if any(each.is_domain for each in self.data) else "tasks"
 
-    def plan(self, out: Path, means: Means) -> Plan:
+    def planned(self, out: Path, means: Means) -> Planned:
         for _, data, inputs, probe in self.cells if self.added else ():
-            if isinstance(probe, FineTuned) and probe.is_reference:
+            if probe.is_reference:
                 refuse_other_features(out, data.images, inputs.backbone)
-        results = out / RESULTS
-        every = with_needs(self.jobs, results)
-        undone, parts = missing(every, results), list[dict[str, Cell]]()
-        left = {job.key for job in undone}
+        rows, results = list[dict[str, Cell]](), out / RESULTS
+        left = {job.key for job in missing(with_needs(self.jobs, results), results)}
         for job, data, inputs, probe in self.cells:
             own = [each for each in (*job.needs, job) if each.key in left]
             todo = own if job.key in left else []
             images: dict[str, Cell] = {split: inputs.rows[split] for split in ("train", "val", "test")}
-            parts.append(
+            rows.append(
                 {
                     "data set": job.dataset, "backbone": job.backbone, "probe": probe.name, "seed": job.seed, **images,
                     "trainings left": len(todo), "steps left": sum(map(_steps, todo)),
-                    "decoded images": _decoded_bytes(data, inputs) if todo and _decodes(job) else 0,
+                    "decoded images": _decoded_bytes(data, inputs) if todo and _probe(job).decodes else 0,
                 }
             )  # fmt: skip
-        most, free = max((int(part["decoded images"]) for part in parts), default=0), free_disk(out)
+        most, free = max((int(row["decoded images"]) for row in rows), default=0), free_disk(out)
         lacking = f"{out}: {byte_size(most)} of decoded images are to be written, but {byte_size(free)} are free."
-        return Plan(
-            run_title(self.study, ["concepts" if any(each.is_domain for each in self.data) else "tasks"]),
-            parts,
-            len(every),
-            len(undone),
-            probing=self._seconds(undone, out, means),
-            loads=loads(every, undone),
-            notices=[*self.opened.absent, *self._remarks, *([told(lacking)] if most > free else [])],
-        )
+        notices = [*self._remarks, *([told(lacking)] if most > free else [])]
+        return Planned(self._cells(out, means), rows, notices)
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
-        def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
-            return self._train(jobs, out, means, watch)
+        work = partial(self._train, out=out, means=means, watch=watch)
+        return Prepared(self._cells(out, means), self.recorded(self.measured()), work)
 
-        def seconds(jobs: Sequence[Job], results: Path, means: Means) -> float:
-            return self._seconds(missing(jobs, results), out, means)
-
-        run = run_record(self.study, self.opened, self._measured, self.top1)
-        return Prepared(run, self.jobs, work, seconds, expanded=with_needs)
+    def _cells(self, out: Path, means: Means) -> Cells:
+        return Cells(self.jobs, partial(self._seconds, out=out, means=means), expanded=with_needs)
 
     def _work(self, out: Path, workers: int, watch: Watch) -> TrainingWork:
         opened = {each.name: each.images for each in self.data}
@@ -168,13 +152,13 @@ class TrainingStage:
                 yield from in_waves(some, results, run)
                 work.forget()
 
-        groups = [list(jobs)] if means.spread else _by_cell(jobs)
+        groups = [list(jobs)] if means.spread else groups_of(jobs, same_features)
         yield from one_after_another(partial(of, group) for group in groups)
 
     @contextmanager
     def _decoded_images(self, jobs: Sequence[Job], out: Path) -> Iterator[None]:
         """Use the decoded images of data sets; at the end, remove those that no job and no other process needs."""
-        names = sorted({job.dataset for job in jobs if _decodes(job)})
+        names = sorted({job.dataset for job in jobs if _probe(job).decodes})
         with ExitStack() as uses:
             alone = {name: uses.enter_context(shared_use(out / f".{PIXELS}-{name}.lock")) for name in names}
             yield
@@ -184,40 +168,28 @@ class TrainingStage:
 
     def _seconds(self, jobs: Sequence[Job], out: Path, means: Means) -> float:
         """Estimated seconds of trainings, without decoding."""
-        seconds, work, measured = 0.0, self._work(out, 0, Silent()), dict[tuple[str, str, str], float]()
-        counts = Counter[tuple[str, int]]()
+        seconds, work, measured = 0.0, self._work(out, 0, Silent()), dict[Hashable, float]()
         for job in jobs:
-            probe, cell = job.fitted, (job.backbone, job.dataset, job.probe)
-            if isinstance(probe, TrainedHead):
-                if cell not in measured:
-                    measured[cell] = probe.step_seconds(work.cell(job), job)
-                seconds += _steps(job) * measured[cell]
-            else:
-                counts[job.backbone, _batch(job)] += _steps(job)
-        networks = {each.label: each for each in self.backbones}
-        todo = [Steps(networks[name], batch, count) for (name, batch), count in counts.items()]
-        return (seconds + training_seconds(todo, default_device())) / means.places
+            probe = _probe(job)
+            what = job.backbone, probe.timed(job)
+            if what not in measured:
+                measured[what] = probe.step_seconds(work.cell(job), job)
+            seconds += _steps(job) * measured[what]
+        return seconds / means.places
 
     @cached_property
     def _remarks(self) -> list[Notice]:
-        """What a reader must know of the protocols on these backbones."""
-        heads = [(inputs, probe) for _, _, inputs, probe in self.cells if isinstance(probe, TrainedHead)]
-        found = [notice(code, **about) for inputs, probe in heads for code, about in probe.image_remarks(inputs)]
-        grids = [probe.short for _, _, _, probe in self.cells if isinstance(probe, FineTuned)]
-        dense = [each.images for each in self.data if each.dataset.dense]
-        lacking = [each for data in dense for each in label_notices(data)]
+        """What a reader must know of the protocols on these backbones, and of classes that cannot be learned."""
+        remarks = [each for _, _, inputs, probe in self.cells for each in probe.image_remarks(inputs)]
+        lacking = [each for data in self.data if data.dataset.dense for each in label_notices(data.images)]
         lacking += [each for data in self.data for each in gap_notices(data.images)]
-        return [*dict.fromkeys([*found, *map(told, filter(None, grids)), *lacking])]
+        return [*dict.fromkeys([*(notice(code, **about) for code, about in remarks), *lacking])]
 
-    @cached_property
-    def _measured(self) -> Measured:
+    def measured(self) -> Measured:
         used = dict[str, ProtocolUsed]()
-        for job, _, inputs, probe in self.cells:
-            if isinstance(probe, TrainedHead):
-                each = probe.for_backbone(inputs)
-                used[each.variant] = ProtocolUsed.of(each.variant, each.protocol)
-            else:
-                used[probe.name] = _tuning(probe, job.arithmetic)
+        for _, _, inputs, probe in self.cells:
+            name = probe.on(inputs).variant
+            used[name] = ProtocolUsed.of(name, probe.used(inputs))
         scored = {
             (job.backbone, job.dataset): (data, inputs, probe) for job, data, inputs, probe in reversed(self.cells)
         }
@@ -231,7 +203,7 @@ class TrainingStage:
                 ScoredData(
                     name,
                     dataset,
-                    _protocol(probe, inputs),
+                    probe.on(inputs).protocol_name,
                     _classes(data),
                     dict(inputs.rows),
                     "given",
@@ -255,31 +227,15 @@ class TrainingStage:
         return Described(backbone.label, finetuning=about, text=text)
 
 
-def _tuning(probe: FineTuned, arithmetic: str) -> ProtocolUsed:
-    """The protocol of fine-tuning; the number of steps of a reference follows from the data set."""
-    if probe.is_reference:
-        settings: dict[str, Setting] = {
-            "epochs": probe.epochs,
-            "batch": probe.batch or 256,
-            "rate": probe.rate,
-            "arithmetic": arithmetic,
-        }
-        return ProtocolUsed(probe.name, probe.protocol_name, settings)
-    return ProtocolUsed.of(probe.name, probe.grid)
-
-
-def _protocol(probe: Trainer, inputs: ImageInputs) -> str:
-    return probe.for_backbone(inputs).protocol_name if isinstance(probe, TrainedHead) else probe.protocol_name
-
-
 def _classes(data: StudyData) -> int:
     return data.dataset.classes if data.dataset.dense else len(data.images.classes)
 
 
-def _decodes(job: Job) -> bool:
-    """Whether a training keeps decoded images on disk."""
+def _probe(job: Job) -> TrainingProbe:
+    """The probe of a training, which may be a trial that another one needs."""
     probe = job.fitted
-    return isinstance(probe, Trial) or (isinstance(probe, FineTuned) and not probe.is_reference)
+    assert isinstance(probe, TrainingProbe)
+    return probe
 
 
 def _decoded_bytes(data: StudyData, inputs: ImageInputs) -> int:
@@ -293,14 +249,36 @@ def _steps(job: Job) -> int:
     return steps
 
 
-def _batch(job: Job) -> int:
-    batch: int = job.settings["protocol"]["batch"]
-    return batch
+def refuse_other_features(out: Path, opened: OpenDataset, backbone: Backbone) -> None:
+    """Refuse images or a backbone that differ from those of its features in the folder of a run, if there are any."""
+    stores = [each for each in stores_in(out / FEATURES / opened.name) if each.backbone == backbone.label]
+    for split in ("train", "test"):
+        own = [store for store in stores if store.split == split]
+        faults = [_fault(store, split, opened, backbone) for store in own]
+        if own and all(faults):
+            raise UserError(f"{own[0].path}: {faults[0]}")
 
 
-def _by_cell(jobs: Sequence[Job]) -> list[list[Job]]:
-    """The jobs of each data set and backbone; heads of one data set are trained one after another anyway."""
-    groups: dict[tuple[str, str], list[Job]] = {}
-    for job in jobs:
-        groups.setdefault((job.dataset, job.backbone), []).append(job)
-    return list(groups.values())
+def _fault(store: Place, split: str, opened: OpenDataset, backbone: Backbone) -> str:
+    """How features differ from those that these images and this backbone would have; empty if they do not."""
+    if any(store.about.get(name, value) != value for name, value in _shown(opened, split).items()):
+        return (
+            f"the {split} features of {opened.name} were extracted from other images; give the images and the splits "
+            f"of the run ({option('data')})"
+        )
+    # Descriptions of stores went through JSON, which turns tuples into lists.
+    spec, known = json.loads(json.dumps(asdict(backbone.spec))), store.about["backbone"]
+    if known == spec:
+        return ""
+    other = [name for name in spec if known.get(name) != spec[name]]
+    what = "weights" if "digest" in other else ", ".join(other)
+    return (
+        f"extracted with other {what} than {backbone.label} has now; load the backbone as in the run (its study.toml "
+        "says how)"
+    )
+
+
+def _shown(opened: OpenDataset, split: str) -> dict[str, Any]:
+    """What the description of a store says of its images: hashes of names and of pixels."""
+    source, manifest = opened.part(split)
+    return {"manifest": manifest.content_hash, "images": fingerprint(source, manifest.numbers(source, split))}

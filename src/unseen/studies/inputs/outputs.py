@@ -4,38 +4,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
-from unseen.features.disk import free_disk
 from unseen.features.settings import Settings
 from unseen.probes.job import Job
-from unseen.runs.data import Domain, RunData
-from unseen.runs.execute import execute, execute_whole
-from unseen.runs.executors import choose_executor
+from unseen.runs.data import Axis, Domain
+from unseen.runs.executors import execute_whole
 from unseen.runs.machine import decoders_each
 from unseen.runs.means import Means
 from unseen.runs.notices import left_out
-from unseen.runs.parts import loads
-from unseen.runs.results import RESULTS, missing
-from unseen.runs.setup import FeatureKey, ImagesUsed, Setup
-from unseen.studies.inputs.stage import Prepared
-from unseen.studies.opened import OpenedData, StudyData
-from unseen.studies.plan import Plan
-from unseen.studies.record import Described, Measured, domain_records, images_used, run_record, run_title
+from unseen.runs.results import RESULTS
+from unseen.runs.setup import FeatureKey, ImagesUsed
+from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage
+from unseen.studies.opened import StudyData
+from unseen.studies.record import Described, Measured, domain_records, images_used
 from unseen.studies.shifts.accuracies import check_columns
 from unseen.studies.shifts.columns import OWN, Column, table_columns, unmapped
-from unseen.studies.shifts.evaluate import OUTPUTS, Evaluation, by_model, write_tables
+from unseen.studies.shifts.evaluate import OUTPUTS, Evaluation, write_tables
 from unseen.studies.shifts.plans import ModelPlan, check_plans
-from unseen.studies.shifts.survey import Survey, Surveyed, TestImages, survey_models
-from unseen.studies.study import Study
+from unseen.studies.shifts.survey import Survey, Surveyed, Surveyor, TestImages
 from unseen.studies.watch import Watch
 
 TEST = "test"
 
 
 @dataclass(frozen=True, eq=False)
-class OutputStage:
+class OutputStage(Stage):
     """Classifiers on test sets.
 
     Attributes:
@@ -44,14 +40,21 @@ class OutputStage:
         mapping: name → class, for labels and for outputs of models; names that are not in it are left out.
     """
 
-    study: Study
-    opened: OpenedData
     plans: Sequence[ModelPlan]
     data: Sequence[StudyData]
     sets: Sequence[OpenDataset]
     settings: Settings
     scopes: Sequence[str] = (OWN,)
     mapping: Mapping[str, str] | None = None
+    extracting: ClassVar[bool] = True
+
+    @property
+    def axis(self) -> Axis:
+        return "shifts"
+
+    @property
+    def stores(self) -> bool:
+        return True
 
     @cached_property
     def images(self) -> tuple[TestImages, ...]:
@@ -68,70 +71,55 @@ class OutputStage:
     def survey(self, out: Path) -> Survey:
         """The work to do in a folder, cached, since every model is loaded to find it out."""
         if out not in self._surveys:
-            self._surveys[out] = survey_models(self.plans, self.images, self.columns, self.settings, out)
+            self._surveys[out] = Surveyor(self.images, self.columns, self.settings, out).survey(self.plans)
         return self._surveys[out]
 
-    def setup(self) -> Setup:
-        return Setup(images=self._images_used())
+    def measured(self) -> Measured:
+        return Measured(domains=(), images=self._images_used())  # no model is loaded before the survey
 
-    def plan(self, out: Path, means: Means) -> Plan:
+    def planned(self, out: Path, means: Means) -> Planned:
         check_plans(self.plans)
         check_columns(out, self.columns)
         found = self.survey(out)
-        jobs = found.jobs
-        if not jobs:
+        if not found.jobs:
             raise UserError(_nothing_scored(found.passed_over))
         parts = [(model, part) for model in found.models for part in model.parts]
-        todo = missing(jobs, out / RESULTS)
-        return Plan(
-            title=run_title(self.study, ["shifts"]),
-            parts=[
+        return Planned(
+            self._cells(found, means),
+            [
                 {
                     "model": model.plan.model, "test set": part.images.name, "images": len(part.images),
                     "to compute": part.left, "columns": len(part.jobs), "outputs": part.bytes,
                 }
                 for model, part in parts
             ],
-            jobs=len(jobs),
-            jobs_left=len(todo),
-            extraction=sum(part.seconds for _, part in parts) / means.places,
-            probing=sum(part.scoring for _, part in parts) / means.places,
-            disk=sum(part.bytes for _, part in parts),
-            free=free_disk(out),
-            extracting=True,
-            loads=loads(jobs, todo, shared=_model),
-            notices=[
-                *self.opened.absent,
-                *(left_out(name, f"{name}: {why}") for name, why in found.passed_over.items()),
-            ],
+            [left_out(name, f"{name}: {why}") for name, why in found.passed_over.items()],
+            sum(part.seconds for _, part in parts) / means.places,
+            sum(part.bytes for _, part in parts),
         )  # fmt: skip
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         found = self.survey(out)
         for sentence in self._sentences(found):
             watch.tell(sentence)
-        # All jobs of a model in one call: it is loaded once and uses the whole device.
-        here = choose_executor(Means(gpu=True))
         device = self.settings.device.partition(":")[0] if means.spread else self.settings.device
         settings = replace(self.settings, device=device, workers=decoders_each(means))
-        work = Evaluation(found, self.columns, settings, out, watch)
+        evaluation = Evaluation(found, self.columns, settings, out, watch)
 
-        def run(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
-            if means.spread:
-                return execute_whole(jobs, results, work, choose_executor(means), by_model)
-            return execute(jobs, results, work, here, grouped=by_model)
+        def work(jobs: Sequence[Job]) -> Iterator[Job]:
+            # All jobs of a model in one call: it is loaded once and uses the whole device.
+            return execute_whole(jobs, out / RESULTS, evaluation, means, _model)
 
         return Prepared(
-            run=self._run(found),
-            jobs=found.jobs,
-            work=run,
-            seconds=lambda jobs, _, means: _seconds(found, jobs) / means.places,
-            write_beside=lambda folder: write_tables(folder, watch),
-            shared=_model,
-            failures=[
-                why if why.startswith(f"{model}: ") else f"{model}: {why}" for model, why in found.passed_over.items()
-            ],
+            self._cells(found, means),
+            self.recorded(self._scored(found)),
+            work,
+            lambda folder: write_tables(folder, watch),
+            [why if why.startswith(f"{model}: ") else f"{model}: {why}" for model, why in found.passed_over.items()],
         )
+
+    def _cells(self, found: Survey, means: Means) -> Cells:
+        return Cells(found.jobs, lambda jobs: _seconds(found, jobs) / means.places, shared=_model)
 
     def _sentences(self, found: Survey) -> Iterator[str]:
         yield from (note for opened in self.sets for note in opened.notes)
@@ -155,14 +143,15 @@ class OutputStage:
             ),
         ]
 
-    def _run(self, found: Survey) -> RunData:
+    def _scored(self, found: Survey) -> Measured:
         jobs = found.jobs
         columns, models = {job.dataset for job in jobs}, [model for model in found.models if model.jobs]
         # Of a data set that other probes are fitted to, the column of its own classes is the data set itself.
         own = [each for each in self.data if not each.is_test_set and each.name in columns]
         names = {each.name for each in own}
         tested = {each.name: each.opened for each in self.images}
-        part = Measured(
+        return replace(
+            self.measured(),
             backbones=[_described(model) for model in models],
             domains=[
                 *domain_records(self.opened, own, {each.name: each.images.classes for each in own}, {}),
@@ -175,10 +164,8 @@ class OutputStage:
                     if column.name in columns - names
                 ),
             ],
-            images=self._images_used(),
             features=[FeatureKey(job.backbone, job.dataset, {OUTPUTS: job.key}) for job in jobs],
         )  # fmt: skip
-        return run_record(self.study, self.opened, part)
 
 
 def _model(job: Job) -> str:

@@ -37,7 +37,7 @@ def patch_stages(
         )
     for_maps = [each for each in data if any(takes(of.probe, each) for of in dense)]
     if for_maps:
-        yield PatchStage(study, dense, opened, for_maps, backbones.patches, settings)
+        yield PatchStage(dense, for_maps, backbones.patches, settings, study=study, opened=opened)
     of_classes = [each for each in data if any(takes(of.probe, each) for of in pooled)]
     if of_classes:
-        yield ClassPatchStage(study, pooled, opened, of_classes, backbones.published_patches, settings)
+        yield ClassPatchStage(pooled, of_classes, backbones.published_patches, settings, study=study, opened=opened)

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
-from itertools import groupby
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 
@@ -16,35 +15,32 @@ from unseen.data.core.dense.label_survey import refuse_unscorable, survey_labels
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.device import default_device
 from unseen.errors import UserError
-from unseen.features.disk import feature_bytes, free_disk, remaining_rows
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
-from unseen.features.speed import extraction_seconds, seconds_per_image
 from unseen.papers.comparability import ScoredData
 from unseen.probes.image_cell import PICTURES
 from unseen.probes.job import Job, fits_kept
 from unseen.probes.patches.patch_probe import PatchCell, PatchInputs, PatchProbe, PatchSize
 from unseen.probes.patches.task import PatchTask
-from unseen.runs.data import RunData
 from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import spread_or
 from unseen.runs.executors.grouped import run_groups
-from unseen.runs.extraction import Pass, extract_passes, refuse_unfinished
-from unseen.runs.means import ALONE, Means
+from unseen.runs.extraction import Pass, refuse_unfinished
+from unseen.runs.means import Means
 from unseen.runs.notices import Notice
-from unseen.runs.parts import WHOLE, Part, loads
-from unseen.runs.results import RESULTS, missing
-from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
-from unseen.studies.features import FEATURES, damaged_images
+from unseen.runs.parts import same_features
+from unseen.runs.results import RESULTS
+from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed
+from unseen.studies.finder import Finder, Stores, tell_damaged
 from unseen.studies.inputs.map_labels import label_flaws, label_notices
 from unseen.studies.inputs.patch_estimate import peak_memory, probe_seconds, size_of
-from unseen.studies.inputs.stage import Prepared
-from unseen.studies.opened import OpenedData, StudyData
-from unseen.studies.plan import Cell, Plan
+from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage, without_result
+from unseen.studies.opened import StudyData
+from unseen.studies.plan import Cell
 from unseen.studies.probes import StudyProbe
-from unseen.studies.record import Described, Measured, run_record, run_title, setup_of
-from unseen.studies.study import Study
-from unseen.studies.watch import Silent, Watch
+from unseen.studies.record import Described, Measured
+from unseen.studies.stored_features import FEATURES
+from unseen.studies.watch import Watch
 
 SPLITS = ("train", "test")
 
@@ -89,7 +85,7 @@ def _task(data: PatchData, backbone: str, device: torch.device) -> PatchTask:
 
 
 @dataclass(frozen=True, eq=False)
-class PatchStage:
+class PatchStage(Stage):
     """Probes of patch features.
 
     Attributes:
@@ -98,12 +94,15 @@ class PatchStage:
         backbones: backbones loaded for all positions.
     """
 
-    study: Study
     every: Sequence[StudyProbe]
-    opened: OpenedData
     data: Sequence[StudyData]
     backbones: Sequence[Backbone]
     settings: Settings
+    alone: ClassVar[bool] = True
+
+    @property
+    def stores(self) -> bool:
+        return True
 
     @cached_property
     def datasets(self) -> list[OpenDataset]:
@@ -123,80 +122,80 @@ class PatchStage:
         return [ProtocolUsed.of(probe.name, probe.protocol) for probe, _ in self.probes]
 
     @cached_property
-    def _by_split(self) -> dict[str, tuple[Sequence[Backbone], Settings]]:
-        """The backbones of each split and the settings of their extraction; test images need all their patches."""
+    def _drawn(self) -> Sequence[Backbone]:
+        """The backbones for training images; test images need all their patches."""
         patches: int | Literal["all"] = self.study.patches
-        drawn = self.backbones if patches == "all" else [with_patches(each, patches) for each in self.backbones]
-        return {
-            split: (nets, patch_settings(self.settings, nets))
-            for split, nets in (("train", drawn), ("test", self.backbones))
-        }
+        return self.backbones if patches == "all" else [with_patches(each, patches) for each in self.backbones]
 
-    @property
+    @cached_property
     def _extraction(self) -> Settings:
-        return self._by_split["test"][1]
+        """The settings of the extraction of all patches."""
+        return patch_settings(self.settings, self.backbones)
 
-    def setup(self) -> Setup:
-        return setup_of(self.study, self.opened, self._measured({}))
+    def _finders(self, out: Path) -> list[Finder]:
+        """Finds the features of both splits in one pass each, or of training images by other backbones."""
+        passes = [
+            Pass(each.source, each.manifest, split, features_folder(each, out), each.dataset.name)
+            for each in self.datasets
+            for split in SPLITS
+        ]
+        every = Finder(passes, self.backbones, self._extraction)
+        if self._drawn is self.backbones:
+            return [every]
+        train, test = (replace(every, passes=[each for each in passes if each.split == split]) for split in SPLITS)
+        return [replace(train, backbones=self._drawn, settings=patch_settings(self.settings, self._drawn)), test]
 
-    def plan(self, out: Path, means: Means) -> Plan:
+    def measured(self) -> Measured:
+        return self._measured({})
+
+    def planned(self, out: Path, means: Means) -> Planned:
         checked_device(self._extraction)
         for backbone in self.backbones:
             refuse_drawn(patch_spec(backbone))
         for data in self.datasets:
             refuse_unscorable(data, training=max(probe.least_images for probe, _ in self.probes))
-        jobs = self._planned_jobs(out)
-        ready = [job for job in jobs if job.reads["train"]]
-        todo = [job for job in jobs if not job.reads["train"]] + missing(ready, out / RESULTS)
-        parts, notices, seconds, disk = list[dict[str, Cell]](), list[Notice](), 0.0, 0
+        finders = self._finders(out)
+        cells = self._cells(self._planned_jobs(finders), means)
+        todo = without_result(cells.jobs, out / RESULTS)
+        rows, notices, seconds, disk = list[dict[str, Cell]](), list[Notice](), 0.0, 0
         planned = set[Path]()
         for data in self.datasets:
-            rows, folder = self._missing_images(data, out), features_folder(data, out)
-            left = [sum(of) for of in zip(*rows.values(), strict=True)]
-            if max(left) and folder not in planned:
-                speed = seconds_per_image(data.source, self.backbones, self._extraction)
-                seconds += extraction_seconds(speed, left, self._extraction)
-                disk += sum(
-                    feature_bytes(number, backbone.spec.dimension, settings)
-                    for split, (backbones, settings) in self._by_split.items()
-                    for number, backbone in zip(rows[split], backbones, strict=True)
-                )
+            own, folder = [each.of(data.dataset.name) for each in finders], features_folder(data, out)
+            missing = [each.missing() for each in own]
+            left = [sum(of) for of in zip(*missing, strict=True)]
+            if folder not in planned:
+                seconds += own[-1].seconds(left, means.places)
+                disk += sum(sum(each.bytes(images)) for each, images in zip(own, missing, strict=True))
             for place, number in enumerate(left):
                 size = self._size(data, place)
                 probes = [probe for probe, _ in self.probes] if todo else []
                 memory = peak_memory(probes, data.dataset.name, size, _device())
-                parts.append(_part(data, self.backbones[place], size, number, memory.bytes))
+                rows.append(_row(data, self.backbones[place], size, number, memory.bytes))
                 notices += memory.notices
             planned.add(folder)
-        return Plan(
-            run_title(self.study, ["tasks"]),
-            parts,
-            len(jobs),
-            len(todo),
-            extraction=seconds,
-            probing=self._all_seconds() * len(todo) / len(jobs) / means.places if todo else 0.0,
-            disk=disk,
-            free=free_disk(out),
-            memory=max(int(part["memory"]) for part in parts),
-            alone=True,
-            loads=loads(jobs, todo),
-            notices=[*self.opened.absent, *notices],
-        )
+        return Planned(cells, rows, notices, seconds, disk, max(int(row["memory"]) for row in rows))
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
-        made = [store for each in self.datasets for stores in self._stores(each, out, means, watch) for store in stores]
-        refuse_unfinished(made, self._extraction.part)
-        data = {each.dataset.name: self._extracted(each, out, watch) for each in self.datasets}
+        finders = self._finders(out)
+        found = [
+            (each, [finder.of(each.dataset.name).extracted(means, watch.extracting) for finder in finders])
+            for each in self.datasets
+        ]
+        stores = [(each.dataset.name, of[each.dataset.name]) for each, every in found for of in every]
+        refuse_unfinished([path for _, of in stores for sides in of for path in sides.values()], self._extraction.part)
+        for name, of in stores:
+            tell_damaged(name, of, watch.tell)
+        data = {each.dataset.name: self._read(each, of) for each, of in found}
         jobs = [job for each in data.values() for job in self._jobs(each)]
 
-        def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
+        def work(jobs: Sequence[Job]) -> Iterator[Job]:
             computed = OneByOne(PatchWork(data, out))
-            return execute(jobs, results, computed, spread_or(means, run_groups), grouped=_same_data)
+            return execute(jobs, out / RESULTS, computed, spread_or(means, run_groups), shared=same_features)
 
-        def seconds(jobs: Sequence[Job], results: Path, means: Means) -> float:
-            return sum(self._job_seconds(job, data[job.dataset]) for job in missing(jobs, results)) / means.places
+        return Prepared(self._cells(jobs, means), self.recorded(self._measured(data)), work)
 
-        return Prepared(self._run(data), jobs, work, seconds)
+    def _cells(self, jobs: Sequence[Job], means: Means) -> Cells:
+        return Cells(jobs, lambda jobs: sum(map(self._seconds, jobs)) / means.places)
 
     def _measured(self, data: dict[str, PatchData]) -> Measured:
         cells = [(name, each.opened, sides) for each in data.values() for name, sides in each.features.items()]
@@ -226,59 +225,29 @@ class PatchStage:
             told=[each for of in self.datasets for each in label_notices(of)] if data else (),
         )  # fmt: skip
 
-    def _run(self, data: dict[str, PatchData]) -> RunData:
-        return run_record(self.study, self.opened, self._measured(data))
-
     def _size(self, data: OpenDataset, place: int) -> PatchSize:
         """The size of a job on a data set with the backbone at a place."""
-        train, test = (patch_spec(self._by_split[split][0][place]) for split in SPLITS)
+        train, test = (patch_spec(of[place]) for of in (self._drawn, self.backbones))
         return size_of(data, train.positions, test.positions, test.channels)
 
-    def _missing_images(self, data: OpenDataset, out: Path, part: Part | None = None) -> dict[str, list[int]]:
-        """Number of images without features by split and backbone, in this part of a job array or in another."""
-        found = {}
-        for split, (backbones, settings) in self._by_split.items():
-            specs, here = [each.spec for each in backbones], replace(settings, part=part or settings.part)
-            folder = features_folder(data, out)
-            found[split] = remaining_rows(data.source, data.manifest, split, specs, folder, here)
-        return found
-
-    def _planned_jobs(self, out: Path) -> list[Job]:
+    def _planned_jobs(self, finders: Sequence[Finder]) -> list[Job]:
         """All jobs, in the order in which they are prepared; those on missing features are without their hashes."""
         found = list[Job]()
         for data in self.datasets:
-            if not any(map(max, self._missing_images(data, out, WHOLE).values())):
-                found += self._jobs(self._extracted(data, out, None))
-            else:
+            own = [each.of(data.dataset.name) for each in finders]
+            if any(any(each.missing(whole=True)) for each in own):
                 later = {"train": "", "test": "", "labels": ""}
                 found += [job for net in self.backbones for job in self._jobs_of(data, net.label, later)]
+            else:
+                found += self._jobs(self._read(data, [each.stores() for each in own]))
         return found
 
-    def _stores(self, data: OpenDataset, out: Path, means: Means, watch: Watch) -> list[list[Path]]:
-        """The features of a data set by split and backbone, one pass over its images for all backbones."""
-        passes = [
-            Pass(
-                data.source,
-                data.manifest,
-                split,
-                features_folder(data, out),
-                partial(watch.extracting, data.dataset.name, split),
-            )
-            for split in SPLITS
-        ]
-        if self.study.patches == "all":
-            return list(extract_passes(means, passes, self.backbones, self._extraction))
-        return [stores for each in passes for stores in extract_passes(means, [each], *self._by_split[each.split])]
-
-    def _extracted(self, data: OpenDataset, out: Path, watch: Watch | None) -> PatchData:
+    def _read(self, data: OpenDataset, stores: Sequence[Stores]) -> PatchData:
         """The existing features of a data set."""
-        name = data.dataset.name
-        features: dict[str, dict[str, PatchFeatures]] = {backbone.label: {} for backbone in self.backbones}
-        for split, stores in zip(SPLITS, self._stores(data, out, ALONE, Silent()), strict=True):
-            for backbone, store in zip(self.backbones, stores, strict=True):
-                features[backbone.label][split] = read_patches(store)
-                if watch and (sentence := damaged_images(f"{name}, {split}", store)):
-                    watch.tell(sentence)
+        features = dict[str, dict[str, PatchFeatures]]()
+        for number, backbone in enumerate(self.backbones):
+            places = [each[data.dataset.name][number] for each in stores]
+            features[backbone.label] = {split: read_patches(path) for of in places for split, path in of.items()}
         return PatchData(data, survey_labels(data).digest, features)
 
     def _jobs(self, data: PatchData) -> Iterator[Job]:
@@ -294,23 +263,12 @@ class PatchStage:
             if data.dataset.target in probe.targets:
                 yield from probe.jobs(inputs, seeds)
 
-    def _all_seconds(self) -> float:
-        """Estimated seconds of all jobs, finished or not."""
-        return sum(
-            probe_seconds(probe, data, self._size(data, place), patch_spec(backbone).grid, _device())
-            * (len(seeds) if probe.random else 1)
-            for data in self.datasets
-            for place, backbone in enumerate(self.backbones)
-            for probe, seeds in self.probes
-            if data.dataset.target in probe.targets
-        )
-
-    def _job_seconds(self, job: Job, data: PatchData) -> float:
-        train, test = (data.features[job.backbone][split] for split in SPLITS)
-        size = size_of(data.opened, train.positions, test.positions, test.channels)
+    def _seconds(self, job: Job) -> float:
+        place = next(number for number, each in enumerate(self.backbones) if each.label == job.backbone)
+        data = next(each for each in self.datasets if each.dataset.name == job.dataset)
         probe = job.fitted
         assert isinstance(probe, PatchProbe)
-        return probe_seconds(probe, data.opened, size, test.grid, _device())
+        return probe_seconds(probe, data, self._size(data, place), patch_spec(self.backbones[place]).grid, _device())
 
 
 def features_folder(data: OpenDataset, out: Path) -> Path:
@@ -335,7 +293,7 @@ def refuse_drawn(spec: PatchSpec) -> None:
         )
 
 
-def _part(data: OpenDataset, backbone: Backbone, size: PatchSize, left: int, memory: int) -> dict[str, Cell]:
+def _row(data: OpenDataset, backbone: Backbone, size: PatchSize, left: int, memory: int) -> dict[str, Cell]:
     spec = patch_spec(backbone)
     return {
         "data set": data.dataset.name,
@@ -349,11 +307,6 @@ def _part(data: OpenDataset, backbone: Backbone, size: PatchSize, left: int, mem
         "extracted": 1 - left / (size.images + size.tested),
         "memory": memory,
     }
-
-
-def _same_data(jobs: Sequence[Job]) -> list[list[Job]]:
-    """The jobs in groups with the same features."""
-    return [list(group) for _, group in groupby(jobs, lambda job: (job.dataset, job.backbone))]
 
 
 def _device() -> str:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,33 +15,33 @@ from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
 from unseen.features.about import BackboneAbout
 from unseen.features.settings import Settings, checked_device
-from unseen.metrics.lpips import LEAST_SIDE, Trunk
-from unseen.metrics.lpips_trunks import TITLES
+from unseen.metrics.lpips import LEAST_SIDE, TRUNKS, Trunk
+from unseen.metrics.lpips_trunks import TITLES, load_trunk
 from unseen.probes.job import Job, digest_of, fits_kept
 from unseen.probes.perceptual import distance_fits, perceptual_jobs
 from unseen.probes.single_images import PlacedImageError, SingleImageProbe, image_fits
-from unseen.runs.data import Domain, RunData
-from unseen.runs.execute import OneByOne, execute, execute_whole
-from unseen.runs.executors import choose_executor
+from unseen.runs.data import Domain
+from unseen.runs.execute import OneByOne, execute
+from unseen.runs.executors import execute_whole
 from unseen.runs.executors.grouped import run_groups
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice, notice
-from unseen.runs.parts import loads
 from unseen.runs.results import RESULTS, missing
 from unseen.runs.sent_backbone import SentBackbone, sent_backbones
-from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed, Setup
+from unseen.runs.setup import Extraction, FeatureKey, ProtocolUsed
 from unseen.studies.inputs.image_sets import ImageSet
-from unseen.studies.inputs.stage import Prepared
+from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage
 from unseen.studies.kept_images import BY_IMAGE, keep, kept_values, read_kept
-from unseen.studies.opened import OpenedData
-from unseen.studies.plan import Cell, Plan
-from unseen.studies.record import Described, Measured, run_record, run_title, setup_of
-from unseen.studies.study import Study
+from unseen.studies.plan import Cell
+from unseen.studies.record import Described, Measured
 from unseen.studies.watch import Watch
 from unseen.studies.waves import in_waves
 from unseen.text.words import counted
 
 SCRATCH = "unfinished"
+METRICS = {"alex": "lpips-alexnet", "vgg": "lpips-vgg", "squeeze": "lpips-squeezenet"}
+DOWNLOADS = {"alex": "alexnet", "vgg": "vgg16", "squeeze": "squeezenet1_1"}
+"""Names of the networks of perceptual distances: of their metrics, and in torchvision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +87,7 @@ class ImageWork:
                     raise UserError(f"{job.backbone} on {of.title}, {of.ids[number]}: {error}") from None
                 done += 1
             yield job, self._values(job) | {"device": self.settings.device}
-        alike = [job for job in self.every if _by(job) == _by(jobs[0])]
+        alike = [job for job in self.every if _group(job) == _group(jobs[0])]
         if not missing(alike, out / RESULTS):
             shutil.rmtree(scratch, ignore_errors=True)  # only now: other parts of a job array may use it before
         with suppress(OSError):  # another process may be working on another backbone
@@ -107,26 +106,22 @@ class ImageWork:
 
 
 @dataclass(frozen=True, eq=False)
-class SingleImageStage:
+class SingleImageStage(Stage):
     """A probe of single images on every set of images.
 
     Attributes:
         settings: device, precision, and whether images are rotated by their EXIF orientation; images are decoded here.
         trunks: networks of perceptual distances by metric, for reconstructions.
         absent: notices about networks without weights.
-        top1: known ImageNet accuracies of backbones, between 0 and 1.
     """
 
-    study: Study
     probe: SingleImageProbe
     seeds: range
-    opened: OpenedData
     sets: Sequence[ImageSet]
     backbones: Sequence[Backbone]
     settings: Settings
     trunks: Mapping[str, Trunk] = field(default_factory=dict)
     absent: Sequence[Notice] = ()
-    top1: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def examined(self) -> list[Job]:
@@ -153,14 +148,11 @@ class SingleImageStage:
     def _by_name(self) -> dict[str, ImageSet]:
         return {each.name: each for each in self.sets}
 
-    def setup(self) -> Setup:
-        return setup_of(self.study, self.opened, self._measured)
-
-    def plan(self, out: Path, means: Means) -> Plan:
+    def planned(self, out: Path, means: Means) -> Planned:
         checked_device(self.settings)
         if self.settings.precision == "half" and not self.probe.half:
             raise UserError(f'{self.probe.name} computes in single or bfloat precision; set precision = "single"')
-        parts: list[dict[str, Cell]] = []
+        rows = list[dict[str, Cell]]()
         networks = {each.label: each for each in self.backbones}
         for backbone in self.backbones:
             self.probe.check(backbone)
@@ -169,26 +161,15 @@ class SingleImageStage:
             named: dict[str, Cell] = {"data set": images.title, "backbone": job.backbone, "probe": job.probe}
             named |= {"seed": job.seed} if len({each.seed for each in self.examined}) > 1 else {}
             columns = self.probe.columns(networks[job.backbone], len(images))
-            parts.append({**named, "images": len(images), **columns, "images left": left})
-        todo = missing(self.jobs, out / RESULTS)
-        return Plan(
-            run_title(self.study, ["tasks"]),
-            parts,
-            len(self.jobs),
-            len(todo),
-            probing=self._seconds(todo, out) / means.places,
-            loads=loads(self.jobs, todo),
-            notices=[*self._notices(), *self.opened.absent],
-        )
+            rows.append({**named, "images": len(images), **columns, "images left": left})
+        return Planned(self._cells(out, means), rows, self._notices())
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
-        def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
-            return in_waves(jobs, results, partial(self._wave, out, means, watch))
+        work = partial(in_waves, results=out / RESULTS, run=partial(self._wave, out, means, watch))
+        return Prepared(self._cells(out, means), self.recorded(self.measured()), work)
 
-        def seconds(jobs: Sequence[Job], results: Path, means: Means) -> float:
-            return self._seconds(missing(jobs, results), results.parent) / means.places
-
-        return Prepared(self._run(), self.jobs, work, seconds)
+    def _cells(self, out: Path, means: Means) -> Cells:
+        return Cells(self.jobs, lambda jobs: self._seconds(jobs, out) / means.places)
 
     def _wave(self, out: Path, means: Means, watch: Watch, jobs: Sequence[Job]) -> Iterator[Job]:
         results = out / RESULTS
@@ -199,9 +180,7 @@ class SingleImageStage:
             self.probe, self.examined, self._by_name, sent_backbones(self.backbones),
             replace(self.settings, device=device), out, watch,
         )  # fmt: skip
-        if means.spread:
-            return execute_whole(jobs, results, work, choose_executor(means), _by_backbone)
-        return execute(jobs, results, work, run_groups, grouped=_by_backbone)
+        return execute_whole(jobs, results, work, means, _group)
 
     def _distances(self, out: Path, job: Job) -> dict[str, Any]:
         """One distance per image, from the stored reconstructions."""
@@ -241,8 +220,7 @@ class SingleImageStage:
         ]
         return [*remarks, *self.absent, *small]
 
-    @cached_property
-    def _measured(self) -> Measured:
+    def measured(self) -> Measured:
         used = self.probe.used
         return Measured(
             backbones=[
@@ -255,9 +233,6 @@ class SingleImageStage:
             images=(),
             told=[notice(code, **about) for code, about in self.probe.remarks()],
         )  # fmt: skip
-
-    def _run(self) -> RunData:
-        return run_record(self.study, self.opened, self._measured, self.top1)
 
 
 def images_left(job: Job, images: ImageSet, out: Path) -> list[int]:
@@ -287,9 +262,22 @@ def _stage(job: Job) -> str:
     return digest_of({"probe": job.probe, "settings": job.settings, "spec": job.reads["spec"], "seed": job.seed})[:32]
 
 
-def _by(job: Job) -> tuple[str, int]:
+def _group(job: Job) -> tuple[str, int]:
     return job.backbone, job.seed
 
 
-def _by_backbone(jobs: Sequence[Job]) -> list[list[Job]]:
-    return [list(group) for _, group in groupby(jobs, key=_by)]
+def perceptual_networks(folder: Path | None, device: str) -> tuple[Mapping[str, Trunk], Sequence[Notice]]:
+    """The networks by their metrics, and a notice about each that has no weights here.
+
+    Args:
+        folder: folder with the weights; None for PyTorch's download folder.
+    """
+    found, absent = dict[str, Trunk](), list[Notice]()
+    for name in TRUNKS:
+        trunk = load_trunk(name, folder, device=device)
+        if trunk is not None:
+            found[METRICS[name]] = trunk
+        else:
+            advice = f"torchvision.models.{DOWNLOADS[name]}(weights='DEFAULT') in Python downloads them."
+            absent.append(notice("no-lpips", network=TITLES[name], advice=advice))
+    return found, absent

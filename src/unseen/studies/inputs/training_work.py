@@ -9,11 +9,9 @@ from unseen.data.core.open_dataset import OpenDataset
 from unseen.device import default_device
 from unseen.errors import UserError
 from unseen.features.fingerprint import names_and_pixels
-from unseen.probes.by_name.fine_tuned import FineTuned
-from unseen.probes.dense.trained_head import TrainedHead
-from unseen.probes.finetuning.trial import Trial
 from unseen.probes.image_cell import ImageCell
 from unseen.probes.job import Job, fits_kept
+from unseen.probes.trainings import TrainingProbe
 from unseen.runs.lock import folder_lock
 from unseen.runs.results import RESULTS, read_result
 from unseen.runs.sent_backbone import SentBackbone
@@ -40,7 +38,7 @@ class TrainingWork:
         for job in jobs:
             try:
                 cell, probe = self.cell(job), job.fitted
-                assert isinstance(probe, Trial | FineTuned | TrainedHead)
+                assert isinstance(probe, TrainingProbe)
                 fits = [*probe.fit(cell, [job.setting])]
             except UserError as error:
                 text = str(error)

@@ -3,32 +3,35 @@
 Those of images are in `image_features`, those in a folder in `folder_features`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from unseen.data.concepts.domains import DRAWN_BY, SEEN, SOMEBODY_ELSE, US
 from unseen.features.checked import Tell
 from unseen.papers.comparability import Draw
+from unseen.runs.data import Axis
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
-from unseen.studies.features import read_about
-from unseen.studies.opened import StudyData
-from unseen.studies.probed_features import ProbedFeatures, features_of_domain, features_of_task
-from unseen.studies.stored_features import Place, Splits
+from unseen.runs.setup import SHORT, FeatureKey, SplitsUsed
+from unseen.studies.opened import OpenedData, StudyData
+from unseen.studies.probed_features import UNNAMED, ProbedFeatures, features_of_domain, features_of_task
+from unseen.studies.record import Described
+from unseen.studies.stored_features import Place, Splits, read_about
 
 if TYPE_CHECKING:
     from unseen.studies.watch import Watch
 
 
 @dataclass(frozen=True)
-class PlannedFeatures:
-    """The features of a study, existing or still to be extracted.
+class FoundFeatures:
+    """The features of a study, existing or, in a plan, still to be extracted.
 
     Attributes:
-        faults: a notice about each data set whose features cannot be used.
+        faults: a notice about each data set whose images or features cannot be used.
         done: data set → share of the images with existing features.
         bytes, seconds: bytes that this part of the work has yet to write, and estimated seconds of the extraction.
     """
@@ -40,44 +43,72 @@ class PlannedFeatures:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class FoundFeatures:
-    """Existing features, and a notice about each data set whose images or features cannot be used."""
+class FeatureSource(ABC):
+    """Where features come from.
 
-    features: Sequence[ProbedFeatures]
-    faults: Sequence[Notice] = ()
+    Attributes:
+        axis: what a study of them measures, for the title of one without a title.
+        extracts: whether they are extracted from images into the folder of the run.
+    """
 
+    axis: ClassVar[Axis] = "tasks"
+    extracts: ClassVar[bool] = False
 
-class FeatureSource(Protocol):
-    """Where features come from."""
-
-    def planned(self, out: Path, means: Means) -> PlannedFeatures:
+    @abstractmethod
+    def planned(self, out: Path, means: Means) -> FoundFeatures:
         """The features, for planning: nothing is extracted."""
 
+    @abstractmethod
     def found(self, out: Path, means: Means, watch: "Watch") -> FoundFeatures:
         """The features; missing ones are extracted."""
 
+    @property
+    def described(self) -> list[Described]:
+        """The backbones, as far as they are known before there are features."""
+        return [Described(UNNAMED)]
+
+    def splits(self, opened: OpenedData) -> SplitsUsed | None:
+        """How the images of levels are split, if known."""
+        return opened.splits
+
+    def key(self, features: ProbedFeatures) -> FeatureKey:
+        """What a run records of features, so that others with the same names are refused."""
+        keys = {split: key[:SHORT] for split, key in features.keys.items()}
+        return FeatureKey(features.backbone, features.dataset, keys)
+
+    def remarks(self, features: ProbedFeatures) -> dict[str, str]:
+        """Lines of provenance about the features."""
+        return {}
+
 
 @dataclass(frozen=True, eq=False)
-class FileFeatures:
+class FileFeatures(FeatureSource):
     """Features in files, which alone say what they are of; classes keep the order of the training file."""
 
     backbone: str
     data: StudyData
     places: Mapping[str, Path]
     tell: Tell | None = None
+    axis: ClassVar[Axis] = "probe"
 
     @cached_property
     def features(self) -> ProbedFeatures:
         places = {split: Place(path) for split, path in self.places.items()}
-        found = described(self.backbone, self.data, places, (), tell=self.tell, verify=True)
+        found = existing_features(self.backbone, self.data, places, (), tell=self.tell, verify=True)
         return replace(found, draw="unknown")
 
-    def planned(self, out: Path, means: Means) -> PlannedFeatures:
-        return PlannedFeatures([self.features])
+    def planned(self, out: Path, means: Means) -> FoundFeatures:
+        return FoundFeatures([self.features])
 
     def found(self, out: Path, means: Means, watch: "Watch") -> FoundFeatures:
         return FoundFeatures([self.features])
+
+    def key(self, features: ProbedFeatures) -> FeatureKey:
+        names = {split: Path(place).name for split, place in features.places.items()}
+        return FeatureKey(features.backbone, features.dataset, features.hashes, names)
+
+    def remarks(self, features: ProbedFeatures) -> dict[str, str]:
+        return {"features": f"{features.classes} classes, {features.dimension} dimensions"}
 
 
 def splits_of(data: StudyData) -> Splits:
@@ -85,7 +116,7 @@ def splits_of(data: StudyData) -> Splits:
     return Splits.of(data.dataset, is_domain=data.is_domain or data.is_file)
 
 
-def described(
+def existing_features(
     backbone: str,
     data: StudyData,
     places: Mapping[str, Place],

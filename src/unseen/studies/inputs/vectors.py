@@ -2,41 +2,29 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 
 from unseen.device import on_gpu
 from unseen.errors import UserError
-from unseen.features.disk import free_disk
-from unseen.features.settings import checked_device
 from unseen.papers.comparability import ERICSSON_PROTOCOLS, PLAIN
-from unseen.probes.by_name.centroids import Centroids
-from unseen.probes.by_name.linear import Linear
-from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.job import Job
-from unseen.runs.data import RunData
-from unseen.runs.execute import even
+from unseen.runs.data import Axis, RunData
 from unseen.runs.fit_progress import FitProgress
 from unseen.runs.means import Means
 from unseen.runs.notices import Notice
 from unseen.runs.own_metric import metric_jobs
-from unseen.runs.parts import loads
 from unseen.runs.record import LEVELS
 from unseen.runs.results import RESULTS
-from unseen.runs.setup import SHORT, Extraction, FeatureKey, Setup, SplitsUsed
 from unseen.runs.shots import refuse_shots
 from unseen.studies.class_gaps import gaps_of_features
-from unseen.studies.inputs.folder_features import FolderFeatures
-from unseen.studies.inputs.image_features import ImageFeatures
-from unseen.studies.inputs.stage import Prepared
-from unseen.studies.inputs.vector_features import FeatureSource, FileFeatures
-from unseen.studies.opened import OpenedData
-from unseen.studies.plan import Cell, Plan
-from unseen.studies.probed_features import UNNAMED, ProbedFeatures
+from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage
+from unseen.studies.inputs.vector_features import FeatureSource
+from unseen.studies.plan import Cell
+from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.probes import StudyProbes
-from unseen.studies.probing import estimate, job_cost, run, without_result
-from unseen.studies.record import Described, Measured, about_features, extraction_of, run_record, run_title, setup_of
-from unseen.studies.study import Study
+from unseen.studies.probing import estimate, job_cost, run
+from unseen.studies.record import Described, Measured, about_features, extraction_of
 from unseen.studies.watch import Watch
 from unseen.text.words import duration
 
@@ -45,77 +33,61 @@ COUNTED = {"train": "train", "val": "val", "test": "test", "all": "no split"}
 
 
 @dataclass(frozen=True, eq=False)
-class VectorStage:
+class VectorStage(Stage):
     """Probes of feature vectors.
 
     Attributes:
         probes: those on vectors, and metrics of the user's own.
-        top1: known ImageNet accuracies of backbones, between 0 and 1.
     """
 
-    study: Study
     probes: StudyProbes
-    opened: OpenedData
     source: FeatureSource
-    top1: dict[str, float]
 
-    def setup(self) -> Setup:
-        images = isinstance(self.source, ImageFeatures)
-        backbones = [
-            Described(each.label, Extraction.by(each.spec, self.source.settings)) for each in self.source.backbones
-        ] if isinstance(self.source, ImageFeatures) else [Described(UNNAMED)]  # fmt: skip
-        data = self.opened.data
-        limits = {each.name: each.images.manifest.limit for each in data} if images else {}
-        part = Measured(
-            data, backbones, self.probes.protocols, limits=limits, splits=self._splits, images=None if images else ()
-        )
-        return setup_of(self.study, self.opened, part)
+    @property
+    def axis(self) -> Axis:
+        return self.source.axis
 
-    def plan(self, out: Path, means: Means) -> Plan:
-        if isinstance(self.source, ImageFeatures):
-            checked_device(self.source.settings)
-        planned, results = self.source.planned(out, means), out / RESULTS
-        features = planned.features
-        jobs = self._jobs(features)
-        todo = without_result(jobs, results)
+    @property
+    def stores(self) -> bool:
+        return self.source.extracts
+
+    def measured(self) -> Measured:
+        limits = {each.name: each.opened.manifest.limit for each in self.opened.data if each.opened}
+        return Measured(
+            self.opened.data, self.source.described, self.probes.protocols, limits=limits,
+            splits=self.source.splits(self.opened), images=None if self.stores else (),
+        )  # fmt: skip
+
+    def planned(self, out: Path, means: Means) -> Planned:
+        found = self.source.planned(out, means)
+        features = found.features
         counted = [split for split in COUNTED if any(each.rows.get(split) for each in features)]
-        return Plan(
-            run_title(self.study, ["probe" if isinstance(self.source, FileFeatures) else "tasks"]),
-            [_part(each, planned.done.get(each.dataset, 1.0), counted) for each in features],
-            len(jobs),
-            len(todo),
-            extraction=planned.seconds,
-            probing=estimate(jobs, features, results, means),
-            disk=planned.bytes,
-            free=free_disk(out) if isinstance(self.source, ImageFeatures) else 0,
-            memory=self._memory(features) if todo else 0,
-            loads=loads(jobs, todo, job_cost(features) if todo else even),  # counting costs takes PyTorch
-            notices=[*self.opened.absent, *planned.faults, *self._skipped(features)],
+        return Planned(
+            self._cells(features, means),
+            [_row(each, found.done.get(each.dataset, 1.0), counted) for each in features],
+            [*found.faults, *self._skipped(features)],
+            found.seconds,
+            found.bytes,
+            self._memory(features),
         )
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         found = self.source.found(out, means, watch)
-        features = found.features
-        jobs, levels = self._jobs(features), self.opened.levels
+        features, levels = found.features, self.opened.levels
 
-        def work(jobs: Sequence[Job], results: Path, means: Means) -> Iterator[Job]:
-            return run(jobs, features, results, means, partial(tell_fits, watch))
-
-        def seconds(jobs: Sequence[Job], results: Path, means: Means) -> float:
-            return estimate(jobs, features, results, means)
+        def work(jobs: Sequence[Job]) -> Iterator[Job]:
+            return run(jobs, features, out / RESULTS, means, partial(tell_fits, watch))
 
         def write_beside(folder: Path) -> None:
             if levels is not None and self.opened.domains:
                 levels.levels.write(folder / LEVELS)
 
-        run_data = self._run(features, [*found.faults, *self._skipped(features)])
-        return Prepared(run_data, jobs, work, seconds, write_beside, cost=job_cost(features))
+        record = self._record(features, [*found.faults, *self._skipped(features)])
+        return Prepared(self._cells(features, means), record, work, write_beside)
 
-    @cached_property
-    def _splits(self) -> SplitsUsed | None:
-        if isinstance(self.source, FolderFeatures) and self.opened.domains:
-            return self.source.splits_used
-        return self.opened.splits
+    def _cells(self, features: Sequence[ProbedFeatures], means: Means) -> Cells:
+        seconds = partial(estimate, features=features, means=means)
+        return Cells(self._jobs(features), seconds, job_cost(features))
 
     def _jobs(self, features: Sequence[ProbedFeatures]) -> list[Job]:
         """All jobs, grouped by features; it is an error if no probe can be fitted at all."""
@@ -159,13 +131,12 @@ class VectorStage:
             default=0,
         )
 
-    def _run(self, features: Sequence[ProbedFeatures], notices: Sequence[Notice]) -> RunData:
+    def _record(self, features: Sequence[ProbedFeatures], notices: Sequence[Notice]) -> RunData:
         used = {each.dataset for each in features}
         data = [each for each in self.opened.data if each.name in used]
         first = {each.backbone: each for each in reversed(features)}
         names = [*dict.fromkeys(each.backbone for each in features)]
         backbones = [Described(name, extraction_of(about_features(_place(first[name])))) for name in names]
-        images = isinstance(self.source, ImageFeatures)
         variant = "class-balanced" if self.study.class_balanced else PLAIN
         part = Measured(
             data,
@@ -177,14 +148,14 @@ class VectorStage:
                 each.scored(self._protocol(each), variant=variant if self._is_level(each) else PLAIN)
                 for each in features
             ],
-            features=[_key(each, files=isinstance(self.source, FileFeatures)) for each in features],
-            images=None if images else (),
+            features=[self.source.key(each) for each in features],
+            images=None if self.stores else (),
             flaws=[flaw for each in features for flaw in each.flaws],
             told=[*self.probes.remarks, *self._gaps(features), *notices],
-            splits=self._splits,
-            remarks=_size(features[0]) if isinstance(self.source, FileFeatures) else {},
+            splits=self.source.splits(self.opened),
+            remarks=self.source.remarks(features[0]),
         )
-        return run_record(self.study, self.opened, part, self.top1)
+        return self.recorded(part)
 
     def _gaps(self, features: Sequence[ProbedFeatures]) -> list[Notice]:
         """Notices about classes that only test images have, once for all backbones."""
@@ -194,12 +165,12 @@ class VectorStage:
 
     def _protocol(self, features: ProbedFeatures) -> str:
         """The protocol of the probe whose numbers are published for such data; of another one if it is not fitted."""
-        names = {each.probe.name: each.probe.protocol_name for each in self.probes.every}
-        if self._is_level(features):
-            published = names.get(Logistic.name)
-        else:
-            published = names.get(Linear.name) or (ERICSSON_PROTOCOLS[0] if Centroids.name in names else None)
-        return published or next(filter(None, names.values()), "")
+        kind = "levels" if self._is_level(features) else "tasks"
+        fitted = [each.probe for each in self.probes.every]
+        published = [each for each in fitted if each.published_on == kind]
+        names = [each.protocol_name for each in (*published, *fitted) if each.protocol_name]
+        alone = published and not any(each.protocol_name for each in published)  # episodes alone have no protocol
+        return ERICSSON_PROTOCOLS[0] if alone else next(iter(names), "")
 
     def _is_level(self, features: ProbedFeatures) -> bool:
         return any(each.name == features.dataset for each in self.opened.domains)
@@ -225,18 +196,7 @@ def _place(features: ProbedFeatures) -> str:
     return next(iter(features.places.values()), "")
 
 
-def _key(features: ProbedFeatures, *, files: bool) -> FeatureKey:
-    if files:
-        names = {split: Path(place).name for split, place in features.places.items()}
-        return FeatureKey(features.backbone, features.dataset, features.hashes, names)
-    return FeatureKey(features.backbone, features.dataset, {s: key[:SHORT] for s, key in features.keys.items()})
-
-
-def _size(features: ProbedFeatures) -> dict[str, str]:
-    return {"features": f"{features.classes} classes, {features.dimension} dimensions"}
-
-
-def _part(features: ProbedFeatures, done: float, counted: Sequence[str]) -> dict[str, Cell]:
+def _row(features: ProbedFeatures, done: float, counted: Sequence[str]) -> dict[str, Cell]:
     """A row of the plan, with the numbers of images of the splits `counted`."""
     counts: dict[str, Cell] = {COUNTED[split]: features.rows.get(split, 0) for split in counted}
     named: dict[str, Cell] = {"data set": features.dataset, "backbone": features.backbone, "classes": features.classes}

@@ -44,21 +44,6 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A model's row.
-
-    Attributes:
-        classifier: digest of everything that determines the model's outputs.
-        accuracy: accuracy by column, as a fraction.
-    """
-
-    model: str
-    group: str
-    classifier: str
-    accuracy: Mapping[str, float]
-
-
-@dataclass(frozen=True)
 class _Table:
     """Both files: cells as text by model and column, and facts by column."""
 
@@ -93,58 +78,43 @@ def facts_of(result: "Result") -> Facts:
 def add_results(folder: Path, run: "RunData", results: "Sequence[Result]") -> dict[str, tuple[str, ...]]:
     """Add the accuracies of results to the tables of a folder.
 
+    The row of the same classifier is extended, and keeps its group unless the run has another; any other row of a model
+    is replaced.
+
     Args:
-        run: defines the groups of models by its backbones, and the order of columns by its domains.
+        run: defines the groups of models by its backbones, and the order of columns by its domains; columns that are
+            not in it come first.
 
     Returns:
         Model → the columns whose accuracy changed or was removed.
     """
-    models, columns = [each.name for each in run.backbones], [each.name for each in run.domains]
-    facts, cells = dict[str, Facts](), dict[tuple[str, str], dict[str, float]]()
+    groups, order = {each.name: each.category for each in run.backbones}, [each.name for each in run.domains]
+    models = list(groups)
+    facts, accuracies = dict[str, Facts](), dict[tuple[str, str], dict[str, str]]()
     for result in sorted(results, key=lambda result: models.index(result.job["backbone"])):
         job = result.job
         with reading_result(result):
             facts[job["dataset"]] = facts_of(result)
-            row = cells.setdefault((job["backbone"], job["reads"]["classifier"]), {})
-            row[job["dataset"]] = dict(result.fits[0].values)["top1"]
-    group = {each.name: each.category for each in run.backbones}
-    rows = [Row(model, group[model], classifier, row) for (model, classifier), row in cells.items()]
-    return add_rows(folder, rows, facts, columns)
-
-
-def add_rows(
-    folder: Path, rows: Sequence[Row], facts: Mapping[str, Facts], order: Sequence[str] = ()
-) -> dict[str, tuple[str, ...]]:
-    """Add accuracies of models to the tables; a row of the same classifier is extended, another one is replaced.
-
-    An extended row keeps its group unless another is given.
-
-    Args:
-        facts: facts about all columns of the rows.
-        order: order of columns; columns that are not in it come first.
-
-    Returns:
-        Model → the columns whose accuracy changed or was removed.
-    """
+            scored = accuracies.setdefault((job["backbone"], job["reads"]["classifier"]), {})
+            scored[job["dataset"]] = f"{dict(result.fits[0].values)['top1']:.6f}"
     with folder_lock(folder):
         table, replaced = _read(folder), dict[str, tuple[str, ...]]()
         for name, found in facts.items():
             _check_same(folder, name, table.facts.get(name), found)
-        made = dict(table.rows)
-        for row in rows:
-            before = made.get(row.model, {})
-            kept = before if before and before["classifier"] == row.classifier != "" else {}
-            about = (row.model, row.group or kept.get("group", ""), row.classifier)
-            cells = {name: f"{accuracy:.6f}" for name, accuracy in row.accuracy.items()}
-            made[row.model] = after = {**kept, **dict(zip(ABOUT, about, strict=True)), **cells}
-            changed = tuple(name for name in table.facts if before.get(name) and before[name] != after.get(name))
+        rows = dict(table.rows)
+        for (model, classifier), scored in accuracies.items():
+            before = rows.get(model, {})
+            kept = before if classifier and before.get("classifier") == classifier else {}
+            group = groups[model] or kept.get("group", "")
+            rows[model] = {**kept, **dict(zip(ABOUT, (model, group, classifier), strict=True)), **scored}
+            changed = [name for name in table.facts if before.get(name) and before[name] != rows[model].get(name)]
             if changed:
-                replaced[row.model] = changed
+                replaced[model] = tuple(changed)
         known = {**table.facts, **facts}
         names = [*(name for name in known if name not in order), *(name for name in order if name in known)]
-        changed_table = _Table(made, {name: known[name] for name in names})
-        if (changed_table, names) != (table, list(table.facts)):
-            _write(folder, changed_table)
+        after = _Table(rows, {name: known[name] for name in names})
+        if (after, names) != (table, list(table.facts)):
+            _write(folder, after)
     return replaced
 
 

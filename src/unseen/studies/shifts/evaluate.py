@@ -5,13 +5,12 @@ Logits are computed once per model and test set and stored. Accuracies on any ch
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from unseen.backbones.backbone import Backbone
 from unseen.errors import UserError
-from unseen.features.logits import Logits, read_logits, store_logits
+from unseen.features.logits import Logits, read_logits
 from unseen.features.settings import Settings
 from unseen.features.store import MANIFEST
 from unseen.metrics.class_subset import label_class
@@ -21,6 +20,7 @@ from unseen.probes.protocol import Setting
 from unseen.probes.units import ScoredImages
 from unseen.runs.flaws import MOST_EXAMPLES
 from unseen.runs.lock import folder_lock
+from unseen.runs.means import ALONE
 from unseen.runs.record import RUN, read_record
 from unseen.runs.results import RESULTS, read_all
 from unseen.studies.shifts.accuracies import add_results, check_columns, has_row
@@ -28,7 +28,7 @@ from unseen.studies.shifts.columns import Column
 from unseen.studies.shifts.plans import load_model
 from unseen.studies.shifts.predictions import FOLDER as PREDICTIONS
 from unseen.studies.shifts.predictions import Classes, add_predictions, predictions
-from unseen.studies.shifts.survey import LOGITS, Part, Survey, Surveyed
+from unseen.studies.shifts.survey import Part, Survey, Surveyed, logit_finder
 from unseen.studies.watch import Watch
 
 OUTPUTS = "outputs"
@@ -77,11 +77,8 @@ class Evaluation:
         logits = read_logits(part.store) if finished else None
         # These logits may have been computed without damaged images; a call that allows none is refused below.
         if logits is None or (logits.damaged and self.settings.on_error == "fail"):
-            images, watch = part.images, self.watch.extracting(model.plan.model, part.images.name)
-            store_logits(
-                images.opened.source, images.opened.manifest, images.split, self._model(model), self.folder / LOGITS,
-                self.settings, watch=watch,
-            )  # fmt: skip
+            finder = logit_finder([part.images], self._model(model), self.settings, self.folder)
+            finder.extracted(ALONE, lambda name, _: self.watch.extracting(model.plan.model, name))
             logits = read_logits(part.store)
         self._tell_damaged(part.images.name, logits)
         return logits
@@ -118,11 +115,6 @@ def _images(logits: Logits, column: Column, truth: Classes) -> ScoredImages:
     kept = {label for label in logits.labels if label_class(label, column.classes) in {*column.kept}}
     names = [name for name, label in zip(logits.ids, logits.image_labels, strict=False) if label in kept]
     return ScoredImages.labelled(column.kept, truth, names)
-
-
-def by_model(jobs: Sequence[Job]) -> list[list[Job]]:
-    """The jobs in groups with the same model."""
-    return [list(own) for _, own in groupby(jobs, lambda job: job.backbone)]
 
 
 def write_tables(folder: Path, watch: Watch, model: str | None = None) -> None:

@@ -4,7 +4,7 @@ A classifier must be loaded to be identified. Each is loaded once for that and r
 models than fit into memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,17 +14,17 @@ from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.classifier import ClassifierSpec, classifier_digest
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
-from unseen.features.disk import feature_bytes, remaining_rows
-from unseen.features.extract import decided_key, store_name
+from unseen.features.extract import store_key
 from unseen.features.fingerprint import fingerprint
-from unseen.features.logits import logit_settings
+from unseen.features.logits import logit_backbone, logit_settings
 from unseen.features.plan import plan
 from unseen.features.settings import Settings
-from unseen.features.speed import seconds_per_image
 from unseen.metrics.class_subset import lacking_classes
 from unseen.probes.by_name.classifier import PROTOCOL, Classifier
 from unseen.probes.job import Job
+from unseen.runs.extraction import Pass
 from unseen.runs.results import RESULTS, missing
+from unseen.studies.finder import Finder
 from unseen.studies.shifts.columns import Column
 from unseen.studies.shifts.plans import ModelPlan, load_model
 
@@ -61,11 +61,6 @@ class TestImages:
         """The fingerprint of the pixels of the images."""
         rows = plan(self.opened.source, self.opened.manifest, self.split, len(self))
         return fingerprint(self.opened.source, rows.numbers)
-
-    def logits_key(self, spec: Spec, settings: Settings) -> str:
-        """A key of everything that determines a model's logits."""
-        decides = logit_settings(settings).decides(spec, self.opened.manifest.content_hash, self.split, self.shown)
-        return decided_key(decides)
 
 
 @dataclass(frozen=True)
@@ -118,69 +113,69 @@ class Survey:
         return [job for model in self.models for job in model.jobs]
 
 
-def survey_models(
-    plans: Sequence[ModelPlan],
-    images: Sequence[TestImages],
-    columns: Sequence[Column],
-    settings: Settings,
-    folder: Path,
-) -> Survey:
-    """Load each model once to identify it, and find its results in the folder."""
-    models, passed_over = list[Surveyed](), dict[str, str]()
-    for each in plans:
-        try:
-            loaded = load_model(each, settings.device)
-        except UserError as error:
-            passed_over[each.model] = str(error)
-            continue
-        # A single model is kept for the work; several are loaded again, one after another.
-        models.append(_survey(each, loaded, images, columns, settings, folder, keep=len(plans) == 1))
-    return Survey(tuple(models), passed_over)
+@dataclass(frozen=True, eq=False)
+class Surveyor:
+    """Finds the work to do for models on test sets, in the folder of a run."""
+
+    images: Sequence[TestImages]
+    columns: Sequence[Column]
+    settings: Settings
+    folder: Path
+
+    def survey(self, plans: Sequence[ModelPlan]) -> Survey:
+        """Load each model once to identify it, and find its results in the folder."""
+        models, passed_over = list[Surveyed](), dict[str, str]()
+        for each in plans:
+            try:
+                loaded = load_model(each, self.settings.device)
+            except UserError as error:
+                passed_over[each.model] = str(error)
+                continue
+            # A single model is kept for the work; several are loaded again, one after another.
+            models.append(self._model(each, loaded, keep=len(plans) == 1))
+        return Survey(tuple(models), passed_over)
+
+    def _model(self, each: ModelPlan, loaded: Backbone, *, keep: bool) -> Surveyed:
+        spec = loaded.spec
+        outputs = spec.classes if isinstance(spec, ClassifierSpec) else ()
+        columns = [each for each in self.columns if not lacking_classes(outputs, each.kept, each.classes)]
+        tested = {column.test_set for column in columns}
+        scored = [images for images in self.images if images.name in tested]
+        lacking = tuple(images.name for images in self.images if images.name not in tested)
+        parts = tuple(self._parts(each.model, loaded, scored, columns)) if scored else ()
+        return Surveyed(each, spec, tuple(loaded.notes), parts, lacking, loaded if keep else None)
+
+    def _parts(
+        self, model: str, classifier: Backbone, scored: Sequence[TestImages], columns: Sequence[Column]
+    ) -> Iterator[Part]:
+        """A classifier on each test set; one measurement gives the seconds for all of them."""
+        spec, finder = classifier.spec, logit_finder(scored, classifier, self.settings, self.folder)
+        jobs = {
+            images.name: _jobs(model, spec, images, [each for each in columns if each.test_set == images.name], finder)
+            for images in scored
+        }
+        undone = {name: len(missing(own, self.folder / RESULTS)) for name, own in jobs.items()}
+        left = {name: finder.of(name).missing()[0] if undone[name] else 0 for name in jobs}
+        rows, stores = sum(left.values()), finder.stores()
+        seconds = finder.seconds([rows]) / max(rows, 1)
+        for images in scored:
+            name = images.name
+            scoring = undone[name] * len(images) * spec.dimension / SCORED
+            store, [size] = stores[name][0][images.split], finder.bytes([left[name]])
+            yield Part(images, store, jobs[name], left[name], size, left[name] * seconds, scoring)
 
 
-def _survey(
-    each: ModelPlan,
-    loaded: Backbone,
-    images: Sequence[TestImages],
-    columns: Sequence[Column],
-    settings: Settings,
-    folder: Path,
-    *,
-    keep: bool,
-) -> Surveyed:
-    spec = loaded.spec
-    outputs = spec.classes if isinstance(spec, ClassifierSpec) else ()
-    parts, lacking = list[Part](), list[str]()
-    speed: tuple[float, float] | None = None
-    for found in images:
-        scored = [
-            column
-            for column in columns
-            if column.test_set == found.name and not lacking_classes(outputs, column.kept, column.classes)
-        ]
-        if not scored:
-            lacking.append(found.name)
-            continue
-        part = _part(each.model, spec, found, scored, settings, folder)
-        if left := missing(part.jobs, folder / RESULTS):
-            rows = _remaining(found, spec, settings, folder)
-            if rows and speed is None:
-                measured = seconds_per_image(found.opened.source, [loaded], settings)
-                speed = measured.decode / max(settings.workers, 1), measured.compute[0]
-            part = Part(
-                found, part.store, part.jobs, rows, feature_bytes(rows, spec.dimension, logit_settings(settings)),
-                _seconds(rows, speed, settings), len(left) * len(found) * spec.dimension / SCORED,
-            )  # fmt: skip
-        parts.append(part)
-    return Surveyed(each, spec, tuple(loaded.notes), tuple(parts), tuple(lacking), loaded if keep else None)
+def logit_finder(images: Sequence[TestImages], classifier: Backbone, settings: Settings, folder: Path) -> Finder:
+    """Finds the logits of a classifier on some test sets in the folder of a run."""
+    passes = [Pass(each.opened.source, each.opened.manifest, each.split, folder / LOGITS, each.name) for each in images]
+    return Finder(passes, [logit_backbone(classifier)], logit_settings(settings))
 
 
-def _part(
-    model: str, spec: Spec, images: TestImages, columns: Sequence[Column], settings: Settings, folder: Path
-) -> Part:
-    key = images.logits_key(spec, settings)
+def _jobs(model: str, spec: Spec, images: TestImages, columns: Sequence[Column], finder: Finder) -> tuple[Job, ...]:
+    opened, settings = images.opened, finder.settings
+    key = store_key(opened.source, opened.manifest, images.split, spec, settings)
     digest = classifier_digest(spec) if isinstance(spec, ClassifierSpec) else ""
-    jobs = tuple(
+    return tuple(
         Classifier().column_job(
             model,
             column.name,
@@ -189,17 +184,3 @@ def _part(
         )
         for column in columns
     )
-    return Part(images, folder / LOGITS / store_name(spec, images.split, key), jobs)
-
-
-def _remaining(images: TestImages, spec: Spec, settings: Settings, folder: Path) -> int:
-    opened = images.opened
-    place, how = folder / LOGITS, logit_settings(settings)
-    return remaining_rows(opened.source, opened.manifest, images.split, [spec], place, how)[0]
-
-
-def _seconds(rows: int, speed: tuple[float, float] | None, settings: Settings) -> float:
-    """Estimated seconds: a CPU decodes and computes with the same cores, a GPU computes while the CPU decodes."""
-    if speed is None:
-        return 0.0
-    return rows * (sum(speed) if settings.device == "cpu" else max(speed))

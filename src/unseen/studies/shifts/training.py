@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from unseen.device import default_device
 from unseen.probes.finetuning.protocol import FinetuneProtocol
 from unseen.probes.finetuning.streamed import StreamedImages
+from unseen.probes.finetuning.timing import measured_step
 from unseen.probes.job import Held, Job, plain_json
 from unseen.runs.results import RESULTS, read_result
-from unseen.studies.finetuning import measured_step
 from unseen.studies.shifts.keys import EVERY
 from unseen.studies.shifts.pool_networks import PoolNetwork
 

@@ -1,9 +1,8 @@
-"""Time estimates of fine-tuning, for all studies."""
+"""How long a training step of a network takes on this machine."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -18,28 +17,6 @@ if TYPE_CHECKING:
 
 SAMPLE = 8
 """Number of images with which a step is timed on a CPU."""
-
-
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """The number of missing training steps of a backbone, and the number of images per step."""
-
-    backbone: Backbone
-    batch: int
-    count: int
-
-
-def training_seconds(trainings: Iterable[Steps], device: "torch.device") -> float:
-    """Estimated seconds of trainings, without decoding; one step per backbone is timed."""
-    measured: dict[tuple[str, int], float] = {}
-    seconds = 0.0
-    for each in trainings:
-        if each.count:
-            what = (each.backbone.label, each.batch)
-            if what not in measured:
-                measured[what] = step_seconds(each.backbone, each.batch, device)
-            seconds += each.count * measured[what]
-    return seconds
 
 
 def step_seconds(backbone: Backbone, batch: int, device: "torch.device") -> float:
