@@ -129,6 +129,20 @@ def describe_table(name: str, table: Mapping[str, Any], root: Path | None) -> De
     return _checked(Description(place, Path("any"), own_table(name, table, root)))
 
 
+def describe_parts(name: str, splits: Iterable[str], *, several: bool) -> Description:
+    """The description of a data set whose splits are open.
+
+    Args:
+        several: whether images have several classes.
+    """
+    tables = {split: SplitTable("in Python") for split in splits}
+    own = OwnData(
+        name=name, metric="map-11-point" if several else "top1", train=tables.get("train"), val=tables.get("val"),
+        test=tables.get("test"), all=tables.get("all"),
+    )  # fmt: skip
+    return _checked(Description(Path(name), Path("any"), own))
+
+
 def own_table(name: str, table: Mapping[str, Any], root: Path | None) -> OwnData:
     """A table of a study as the record of a data set; a text for a split is the place of its images.
 
