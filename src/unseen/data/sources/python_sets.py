@@ -1,7 +1,7 @@
 """Data sets that are objects in Python: those of the package `datasets`, and any with a length and items.
 
-An item is a pair of an image and a class, as in torchvision. Images are a PIL image, or uint8 pixels as an array (h, w, 3)
-or (h, w), or as a tensor (3, h, w).
+An item is a pair of an image and a class, as in torchvision. Images are a PIL image, or uint8 pixels as an array
+(h, w, 3) or (h, w), or as a tensor (3, h, w).
 """
 
 from collections.abc import Mapping
