@@ -9,6 +9,8 @@ from unseen.report.core.rank_figure import Placed
 from unseen.report.leaderboard.rank_parts import leaders_text
 from unseen.text.words import counted, joined
 
+TRAINED_ON = "†"
+"""The mark of a score on a data set that is among the training data of the backbone."""
 MOST_SETS = 4
 """Data sets that a sentence names."""
 MOST_REASONS = 8
@@ -63,6 +65,8 @@ def findings(ranking: Ranking, titles: Mapping[str, str]) -> list[str]:
 def notes(ranking: Ranking) -> list[str]:
     """Sentences about seeds, and about published models."""
     found = [*ranking.notes]
+    if any(each.trained_on for each in ranking.entries):
+        found.append(f"{TRAINED_ON} The backbone was trained on this data set: the score is not ranked.")
     if ranking.basis == "pairs" and ranking.fewest_seeds == 1:
         found.append("With one seed, intervals say nothing about what other fits would change.")
     if ranking.axis == "tasks":

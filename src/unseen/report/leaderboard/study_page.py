@@ -10,7 +10,7 @@ from unseen.report.core.provenance import provenance_section
 from unseen.report.core.rank_figure import Placed, rank_figure, spread
 from unseen.report.core.render import write_page
 from unseen.report.leaderboard.rank_parts import RANK_COLUMNS, rank_cells
-from unseen.report.leaderboard.ranking_words import findings, how_ranked, notes, score_text, title
+from unseen.report.leaderboard.ranking_words import TRAINED_ON, findings, how_ranked, notes, score_text, title
 from unseen.text.words import counted
 
 MANY = 12
@@ -88,7 +88,8 @@ def _row(each: Ranked, placed: Placed | None, ranking: Ranking, *, averaged: boo
     for name, metric in ranking.metrics.items():
         value = each.scores.get(name)
         style = "main" if not averaged and name in ranking.by else "" if name in ranking.by else "faint"
-        cells.append(Cell() if value is None else Cell(score_text(metric, value), (value,), style=style))
+        mark = TRAINED_ON if name in each.trained_on else ""
+        cells.append(Cell() if value is None else Cell(score_text(metric, value) + mark, (value,), style=style))
     if others:
         cells.append(Cell(spread(*each.others), each.others) if each.others else Cell())
     return Row(cells, backbone=each.backbone)
