@@ -166,15 +166,9 @@ def has_images(path: Path, image: str | None = None) -> bool:
                     if isinstance(value, dict) and value.get("_type") == "Image"}  # fmt: skip
         kinds = {name: schema.field(name).type for name in dict.fromkeys(schema.names) if schema.names.count(name) == 1}
         return any(
-            holds_images(kind) and (name in declared or name == "image" or not _is_plain(kind))
+            not is_text(kind) if name in declared else holds_images(kind) and (name == "image" or kind.num_fields > 0)
             for name, kind in kinds.items()
         )
-
-
-def _is_plain(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return not pa.types.is_struct(kind)
 
 
 def has_several(path: Path, label: str | None = None) -> bool:

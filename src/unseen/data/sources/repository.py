@@ -18,7 +18,7 @@ from unseen.reading.guard import read_bounded, reading
 
 README, DEFAULT = "README.md", "default"
 MOST_README = 1 << 24
-FRONT = re.compile(rb"\A\xef\xbb\xbf?---[ \t]*\r?\n(.*?\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+FRONT = re.compile(rb"\A(?:\xef\xbb\xbf)?---[ \t]*\r?\n(.*?\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 """The front matter of a README, in YAML."""
 WORDS = {word: split for split, words in SPLIT_FOLDERS.items() for word in words}
 LETTERS = re.compile(r"[a-z]+")
@@ -70,9 +70,15 @@ def is_repository(folder: Path) -> bool:
             names += [each.name for each in list_folder(Path(entry.path))]
     if any(name.lower().endswith(PARQUET) for name in names):
         return True
-    files = (each.get("data_files") for each in _configs(folder).values())
-    patterns = (each for given in files if given is not None for each in _patterns(folder, given).values())
-    return any(_has_parquet(folder, pattern) for several in patterns for pattern in several)
+    return any(_has_parquet(folder, pattern) for each in _configs(folder).values() for pattern in _named(folder, each))
+
+
+def _named(folder: Path, config: Mapping[str, Any]) -> list[str]:
+    """The patterns of all files of a configuration."""
+    files, below = config.get("data_files"), config.get("data_dir")
+    if files is None:
+        return [f"{below}/**/*{PARQUET}"] if isinstance(below, str) else []
+    return [pattern for several in _patterns(folder, files).values() for pattern in several]
 
 
 def _has_parquet(folder: Path, pattern: str) -> bool:
