@@ -73,6 +73,14 @@ def is_repository(folder: Path) -> bool:
     return any(_has_parquet(folder, pattern) for each in _configs(folder).values() for pattern in _named(folder, each))
 
 
+def has_all_splits(folder: Path) -> bool:
+    """Whether a folder is a repository with a split for training and one for testing, of some configuration."""
+    if not is_repository(folder):
+        return False
+    every: Sequence[str | None] = [*_configs(folder)] or [None]
+    return any({"train", "test"} <= {split_word(name) for name in repository_splits(folder, each)} for each in every)
+
+
 def _named(folder: Path, config: Mapping[str, Any]) -> list[str]:
     """The patterns of all files of a configuration."""
     files, below = config.get("data_files"), config.get("data_dir")
