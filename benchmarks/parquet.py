@@ -40,7 +40,7 @@ def files() -> list[bytes]:
     made = []
     for seed in range(DISTINCT):
         file = io.BytesIO()
-        Image.open(io.BytesIO(photograph(seed))).save(file, "JPEG", quality=98)
+        Image.open(io.BytesIO(photograph(seed))).save(file, "JPEG", quality=100)
         made.append(file.getvalue())
     return made
 

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 
 from unseen.analyses.core.rankings import Ranking
 from unseen.metrics.catalogue import Metric
-from unseen.report.core.metric_words import metric_words, probe_words
+from unseen.report.core.metric_words import TRAINED_ON, metric_words, probe_words
 from unseen.report.core.rank_figure import Placed
 from unseen.report.leaderboard.rank_parts import leaders_text
 from unseen.text.words import counted, joined
 
-TRAINED_ON = "†"
-"""The mark of a score on a data set that is among the training data of the backbone."""
 MOST_SETS = 4
 """Data sets that a sentence names."""
 MOST_REASONS = 8

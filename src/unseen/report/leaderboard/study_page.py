@@ -4,13 +4,13 @@ from pathlib import Path
 
 from unseen.analyses.core.rankings import Ranked, Ranking
 from unseen.analyses.core.study_leaderboard import StudyLeaderboard
-from unseen.report.core.metric_words import metric_words, probe_words
+from unseen.report.core.metric_words import TRAINED_ON, metric_words, probe_words
 from unseen.report.core.model import Backbone, Cell, Column, Page, Row, Section, Table
 from unseen.report.core.provenance import provenance_section
 from unseen.report.core.rank_figure import Placed, rank_figure, spread
 from unseen.report.core.render import write_page
 from unseen.report.leaderboard.rank_parts import RANK_COLUMNS, rank_cells
-from unseen.report.leaderboard.ranking_words import TRAINED_ON, findings, how_ranked, notes, score_text, title
+from unseen.report.leaderboard.ranking_words import findings, how_ranked, notes, score_text, title
 from unseen.text.words import counted
 
 MANY = 12

@@ -19,14 +19,13 @@ from unseen.papers.transfer import (
     few_shot_setting,
     task_setting,
 )
+from unseen.report.core.metric_words import TRAINED_ON
 from unseen.report.core.model import Cell, Column, Row, Table
 from unseen.report.tasks.page_data import TaskPage
 from unseen.runs.score import Score
 from unseen.runs.seed_means import deviation, seeds_text
 from unseen.text.words import counted
 
-TRAINED_ON = "†"
-"""The mark of a score on a data set that is among the training data of the backbone."""
 OVER_TEN = "mean of the paper's ten"
 OVER_EPISODES = "95% interval over episodes, not over images"
 CAPTIONS = {
