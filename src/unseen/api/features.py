@@ -69,9 +69,10 @@ def load_backbone(
 
 @naming_extras()
 def open_dataset(
-    name: "str | PathLike[str]",
+    name: "str | PathLike[str] | Any",
     root: str | PathLike[str] | None = None,
     *,
+    called: str | None = None,
     seed: int = 0,
     partial: bool = False,
 ) -> "OpenDataset":
@@ -79,9 +80,12 @@ def open_dataset(
 
     Args:
         name: a name listed by `unseen ls datasets`, or the path of your own data: a folder with `train` and `test`,
-            or a TOML file (docs/own-data.md).
+            a repository of the Hugging Face Hub, or a TOML file (docs/own-data.md). Or an object: a `DatasetDict` or
+            `Dataset` of the package `datasets`, or a dictionary of splits such as {"train": …, "test": …}, whose values
+            have a length and items (image, class) like the data sets of torchvision.
         root: folder that contains the data sets; not needed for your own data and for data sets that come with a
             package, such as "digits".
+        called: name of an object in scores and folders.
         seed: seed of splits that are drawn at random; data sets with boxes or maps have none.
         partial: accept an incomplete copy of a listed data set and use the images it has.
 
@@ -91,14 +95,22 @@ def open_dataset(
     Example:
         >>> data = unseen.open_dataset("dtd", root="/data")
         >>> mine = unseen.open_dataset("birds.toml")
+        >>> pairs = unseen.open_dataset({"train": CIFAR10("data"), "test": CIFAR10("data", train=False)})
     """
     from unseen.data.core.open_dataset import open_dataset as find
     from unseen.data.own.description import describe, is_own
+    from unseen.data.own.objects import open_object
     from unseen.data.own.open_own import open_own
     from unseen.data.registry import get_dataset
     from unseen.errors import UserError
 
     place = None if root is None else Path(root)
+    if not isinstance(name, str | PathLike):
+        if root is not None or partial:
+            raise UserError("root and partial apply to data sets given by name; leave them out for an object")
+        return open_object(name, called, seed=seed)
+    if called is not None:
+        raise UserError("called is the name of an object; name your own data in its .toml file")
     if is_own(name):
         if root is not None or partial:
             raise UserError(f"{name}: root and partial apply to data sets given by name; leave them out for your own")

@@ -17,6 +17,8 @@ OTHER_DATA: dict[TrainingData, re.Pattern[str]] = {
     # SSLD distils on images selected from ImageNet-21K.
     "imagenet-21k": re.compile(r"in21k|in22k|in12k|inw21k|ssld"),
 }
+IMAGENET_1K = ("imagenet1k", "imagenet", "in1k", "ilsvrc2012")
+"""Its names without signs."""
 ALONE = re.compile(r"in1k|imagenet1k|^(fb_)?(dino|mae|fcmae)$")
 
 
@@ -37,6 +39,20 @@ def trained_on(name: str, weights: str) -> tuple[TrainingData, ...]:
     tag = weights.partition(".")[2].lower()
     seen = tuple(data for data, words in OTHER_DATA.items() if words.search(tag))
     return seen or (() if ALONE.search(tag) else ("unknown",))
+
+
+def same_data(one: str, other: str) -> bool:
+    """Whether two names are of one data set, however they are written: `CIFAR-10` and `cifar10`."""
+    return _letters(one) == _letters(other)
+
+
+def is_imagenet_1k(name: str) -> bool:
+    """Whether a name of training data is ImageNet-1K, the data that backbones usually are trained on."""
+    return _letters(name) in IMAGENET_1K
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name.casefold())
 
 
 def published_as(name: str, weights: str) -> Published | None:

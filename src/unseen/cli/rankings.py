@@ -61,6 +61,7 @@ def _record(ranking: "Ranking") -> dict[str, Any]:
 
 
 def _print(ranking: "Ranking", board: "StudyLeaderboard") -> None:
+    from unseen.report.core.metric_words import TRAINED_ON
     from unseen.report.leaderboard.ranking_words import by_text, findings, notes, score_text, title
 
     wide = console().width >= NARROW and len(ranking.metrics) <= FEW
@@ -76,7 +77,10 @@ def _print(ranking: "Ranking", board: "StudyLeaderboard") -> None:
             "–" if each.group is None else str(each.group), each.backbone,
         ]  # fmt: skip
         row += [score_text(ranking.metric, each.value)] if averaged else []
-        row += [score_text(ranking.metrics[name], each.scores.get(name)) for name in datasets]
+        row += [
+            score_text(ranking.metrics[name], each.scores.get(name)) + TRAINED_ON * (name in each.trained_on)
+            for name in datasets
+        ]
         if others:
             row.append("–" if each.others is None else "–".join(map(str, dict.fromkeys(each.others))))
         rows.append(row)

@@ -51,7 +51,9 @@ class BackboneFacts:
     resizer: Annotated[Literal["pillow", "pytorch"] | None, "Library that resized images: `pytorch` with `--fast`."]
     exif: Annotated[bool | None, "Whether images were rotated by their EXIF orientation."]
     training_data: Annotated[
-        Sequence[str] | None, "Training data beside ImageNet-1K: data sets, `web`, `imagenet-21k` or `unknown`."
+        Sequence[str] | None,
+        "All training data as declared by the user, otherwise those beside ImageNet-1K: data sets, `web`, "
+        "`imagenet-21k` or `unknown`.",
     ]
     imagenet_top1: Annotated[float | None, "Top-1 accuracy on ImageNet as stated by the user, between 0 and 1."]
     finetuned: Annotated[bool, "Whether the whole backbone was trained on the data, not only a probe."]

@@ -6,7 +6,7 @@ is an `EOFError`, which an empty file raises in many libraries and which the com
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from unseen.errors import UserError
@@ -14,6 +14,9 @@ from unseen.files import byte_size
 
 LONGEST_REASON = 200
 BLOCK = 1 << 24
+LFS = b"version https://git-lfs."
+"""First bytes of the text that a clone without Git LFS has instead of a large file."""
+LFS_POINTER = "a Git LFS pointer instead of the file; get the files with: git lfs pull"
 
 
 @contextmanager
@@ -35,8 +38,17 @@ def reading(path: Path, expected: str, advice: str = "") -> Iterator[None]:
     except Exception as error:  # damage can raise any exception
         if isinstance(error, OSError) and error.errno is not None:
             raise UserError(f"{path}: cannot be read ({error.strerror or error})") from None
+        if is_lfs_pointer(path):
+            raise UserError(f"{path}: {LFS_POINTER}") from None
         do = f"; {advice}" if advice else ""
         raise UserError(f"{path}: damaged, or not {expected} ({cause(error)}){do}") from None
+
+
+def is_lfs_pointer(path: Path) -> bool:
+    """Whether a file only names the one that Git LFS would put in its place."""
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(len(LFS)) == LFS
+    return False
 
 
 def cause(error: Exception) -> str:

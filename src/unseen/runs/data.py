@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from unseen.backbones.training_data import same_data
 from unseen.features.about import BackboneAbout
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
@@ -94,8 +95,8 @@ class Backbone:
         category: groups backbones and determines their colour.
         cautions: reasons why comparisons with other backbones are not fair.
         imagenet_top1: top-1 accuracy on ImageNet as stated by the user, between 0 and 1; None if not stated.
-        training_data: training data beside ImageNet-1K: names of data sets, or codes of
-            `unseen.backbones.training_data`; None if unknown.
+        training_data: all training data as declared by the user, otherwise those beside ImageNet-1K: names of data
+            sets, or codes of `unseen.backbones.training_data`; None if unknown.
         features: everything that determines its features of whole images; None if unknown.
         patches: the same for its features of patches.
         finetuning: everything about the backbone that determines its fine-tuning; None if it was not fine-tuned.
@@ -112,6 +113,16 @@ class Backbone:
     patches: Extraction | None = None
     finetuning: BackboneAbout | None = None
     classifier: str | None = None
+
+    def was_trained_on(self, domain: Domain) -> bool:
+        """Whether a data set is among its training data by name.
+
+        Data that are meant to be those of the training are not asked about: seen concepts, and test sets in
+        distribution.
+        """
+        if domain.seen or domain.shifted is False or domain.axis == "concepts":
+            return False
+        return any(same_data(each, name) for each in self.training_data or () for name in (domain.name, domain.title))
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,7 @@ SENTENCES = {
     ),
     "random-weights": "{backbone} has random weights: it was not trained.",
     "other-size": "{backbone} was given images of {size} pixels; the published models were given {published}.",
+    "trained-on": "{backbone} was trained on {title}: scores there are no measure of transfer, and never best.",
 }
 BACKBONE = "backbone"
 """The argument with the name of a backbone."""
@@ -149,6 +150,7 @@ SEVERAL = {
     ),
     "random-weights": "{backbone} have random weights: they were not trained.",
     "other-size": "{backbone} were given images of {size} pixels; the published models were given {published}.",
+    "trained-on": "{backbone} were trained on {title}: scores there are no measure of transfer, and never best.",
 }
 """Sentences about several backbones, by code."""
 

@@ -17,6 +17,7 @@ from unseen.data.core.splits import Splits
 from unseen.data.own.description import SUFFIX
 from unseen.data.registry import DATASETS
 from unseen.data.sources.open_source import open_images
+from unseen.data.sources.repository import has_all_splits
 from unseen.device import default_device
 from unseen.errors import UserError, option
 from unseen.features.disk import free_disk, refuse_full_disk
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 EXTRACTION = Study(name="extract", preprocessing="own")
 """What `unseen extract` starts from: features with the preprocessing of each backbone."""
-KEYS = ("images", "root", "split", "image", "label")
+KEYS = ("images", "root", "config", "split", "image", "label")
 """Keys of images without training and test parts, in `[data.NAME]`."""
 
 
@@ -126,6 +127,8 @@ class FeatureExtraction:
         place = str(root / text) if below and root is not None else text
         folder = Path(place)
         if not table and ((folder / "train").is_dir() and (folder / "test").is_dir()):
+            return None
+        if folder.is_dir() and "split" not in table and has_all_splits(folder):
             return None
         if not folder.exists() and ":" not in place and "*" not in place and "{" not in place:
             return None

@@ -59,6 +59,7 @@ class BackboneKeys:
     normalize: Literal["imagenet", "none", "half", "clip"] | None = key(None, "of pixels; unset: the network's own")
     patches: int | Literal["all"] | None = key(None, "only for unseen extract: features of so many patches", least=1)
     imagenet_top1: float | None = key(None, "its ImageNet accuracy in percent, to correlate with")
+    trained_on: Names = key((), "data sets it was trained on: imagenet-1k, cifar10, web …")
     group: str | None = key(None, "group of models on pages and in robustness fits")
     head: str = key("own", "own, zero-shot, linear, or a file with a linear probe", path=True)
     outputs: str = key("imagenet-1k", "its classes: imagenet-1k, cifar-10, or a CSV with class,name", path=True)

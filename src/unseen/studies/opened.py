@@ -13,8 +13,9 @@ from unseen.data.own.description import describe, describe_table, is_own, refuse
 from unseen.data.own.one_split import open_test_set
 from unseen.data.own.one_split import refuse_same_names as refuse_same_columns
 from unseen.data.own.open_own import open_own
-from unseen.data.own.own_data import OwnData
+from unseen.data.own.own_data import PLACE_KEYS, OwnData
 from unseen.data.registry import DATASETS, dense_sets, shift_sets, task_sets
+from unseen.data.sources.repository import is_repository
 from unseen.data.test_sets import get_sets, sets_below
 from unseen.errors import UserError, did_you_mean, option
 from unseen.probes.probe import Input
@@ -325,9 +326,9 @@ def own_test_set(name: str, table: Mapping[str, Any], root: Path | None) -> OwnD
     own = own_table(name, table, root)
     if own.test is not None:
         one = own.test
-        return replace(own, images=one.images, root=one.root, split=one.split, image=one.image, label=one.label)
+        return replace(own, **{key: getattr(one, key) for key in PLACE_KEYS})
     return own
 
 
 def _has_splits(place: Path) -> bool:
-    return (place / "train").is_dir() or (place / "test").is_dir()
+    return (place / "train").is_dir() or (place / "test").is_dir() or is_repository(place)

@@ -12,7 +12,7 @@ import numpy as np
 
 from unseen.backbones.backbone import RANDOM as RANDOM_WEIGHTS
 from unseen.backbones.catalogue import Published
-from unseen.backbones.training_data import published_as, trained_on
+from unseen.backbones.training_data import is_imagenet_1k, published_as, trained_on
 from unseen.data.concepts.domains import SEEN
 from unseen.data.core.dataset import Dataset
 from unseen.data.core.decoding.transform import Transform
@@ -25,7 +25,7 @@ from unseen.ontology.levels_hash import levels_hash
 from unseen.ontology.wordnet import wordnet
 from unseen.papers.comparability import ScoredData, compare, published_dataset
 from unseen.papers.leaderboard import other_size
-from unseen.runs.cautions import Caution, caution
+from unseen.runs.cautions import PHRASES, Caution, caution
 from unseen.runs.data import Axis, Backbone, Domain, RunData
 from unseen.runs.flaws import Flaw
 from unseen.runs.notices import Notice, notice
@@ -184,6 +184,7 @@ class Described:
         classifier: hash of everything that determines the outputs of a classifier.
         text: what it is, in a few words; empty for what its features are.
         group: category, instead of that of a published model.
+        trained_on: its training data, as the user declares them.
     """
 
     label: str
@@ -193,6 +194,7 @@ class Described:
     classifier: str | None = None
     text: str = ""
     group: str = ""
+    trained_on: Sequence[str] = ()
 
     @property
     def spec(self) -> BackboneAbout:
@@ -216,13 +218,14 @@ def _record(described: Described, top1: float | None, *, concepts: bool) -> Back
     identifier = spec.id or described.label
     model = published_as(identifier, spec.weights) if spec.weights and concepts else None
     known = described.classifier is None and spec != BackboneAbout()
+    known_data = training_data(identifier, spec) if known else ("unknown",) if concepts else None
     return Backbone(
         described.label,
         described.group or (model.category if model else "" if described.classifier else YOURS),
         described.text or _sizes(spec),
-        _cautions(identifier, spec, model) if concepts else (),
+        _cautions(identifier, spec, model, described.trained_on) if concepts else (),
         imagenet_top1=top1,
-        training_data=training_data(identifier, spec) if known else ("unknown",) if concepts else None,
+        training_data=tuple(described.trained_on) or known_data,
         features=described.vectors,
         patches=described.patches,
         finetuning=described.finetuning,
@@ -254,6 +257,16 @@ def random_notices(described: Iterable[Described]) -> list[Notice]:
     return [notice("random-weights", backbone=name) for name in dict.fromkeys(names)]
 
 
+def training_notices(backbones: Iterable[Backbone], domains: Sequence[Domain]) -> list[Notice]:
+    """Notices about data sets that are among the training data of a backbone, by name."""
+    return [
+        notice("trained-on", backbone=each.name, title=domain.title)
+        for domain in domains
+        for each in backbones
+        if each.was_trained_on(domain)
+    ]
+
+
 def size_notices(described: Iterable[Described]) -> list[Notice]:
     """Notices about images of other sizes than those of published models."""
     sizes = {_network(each): each.spec.transform.size for each in described if each.spec.transform}
@@ -275,10 +288,17 @@ def training_data(name: str, spec: BackboneAbout) -> tuple[str, ...]:
     return trained_on(name, spec.weights) if model is None else (model.extra_data,) if model.extra_data else ()
 
 
-def _cautions(name: str, spec: BackboneAbout, model: Published | None) -> list[Caution]:
-    """Reasons why a comparison with the paper's ResNet50, or with the published version of the model, is not fair."""
-    data = training_data(name, spec)
-    cautions = [caution("trained-with", data=each) if model else caution(f"trained-with-{each}") for each in data]
+def _cautions(name: str, spec: BackboneAbout, model: Published | None, declared: Sequence[str] = ()) -> list[Caution]:
+    """Reasons why a comparison with the paper's ResNet50, or with the published version of the model, is not fair.
+
+    Args:
+        declared: its training data, as the user declares them.
+    """
+    data = [each for each in declared if not is_imagenet_1k(each)] if declared else training_data(name, spec)
+    cautions = [
+        caution(code) if model is None and code in PHRASES else caution("trained-with", data=each)
+        for each, code in ((each, f"trained-with-{each}") for each in data)
+    ]
     if spec.transform:
         cautions += _transform_cautions(spec.transform)
     if spec.parameters is not None and other_size(spec.parameters / 1e6):
@@ -337,7 +357,11 @@ def run_record(
         domains = domain_records(opened, part.data, part.concepts, part.limits)
     domains = _as_measured(domains, part.scored)
     concepts = any(each.axis in {"concepts", "probe"} for each in domains)
-    described = [replace(each, group=each.group or study.group_of(each.label)) for each in part.backbones]
+    keys = {each.label: study.keys_of(each.label) for each in part.backbones}
+    described = [
+        replace(each, group=each.group or keys[each.label].group or "", trained_on=keys[each.label].trained_on)
+        for each in part.backbones
+    ]
     records = backbone_records(described, top1, concepts=concepts)
     images = images_used(opened, part.data) if part.images is None else part.images
     axes = [*dict.fromkeys(each.axis for each in domains)]
@@ -346,6 +370,7 @@ def run_record(
     notices = [
         *(drawn.notices if drawn else ()),
         *opened.notices, *opened.missed, *image_notices(images, part.data), *random_notices(part.backbones),
+        *training_notices(records, domains),
         *(size_notices(part.backbones) if "tasks" in axes and any(each.features for each in records) else ()),
         *part.told,
     ]  # fmt: skip

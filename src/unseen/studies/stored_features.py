@@ -11,8 +11,7 @@ from typing import Any
 
 from unseen.data.core.dataset import Dataset
 from unseen.data.core.releases import WNID
-from unseen.data.core.rows import ALL, SPLITS
-from unseen.data.own.description import FOLDERS
+from unseen.data.core.rows import ALL, SPLIT_FOLDERS, SPLITS
 from unseen.errors import UserError, did_you_mean, option
 from unseen.features.about import StoreAbout
 from unseen.features.checked import Tell
@@ -110,7 +109,7 @@ def find_features(folder: Path, name: str, splits: Splits, backbones: Collection
 
 def own_features(folder: Path) -> dict[str, Place]:
     """The splits of the user's own features in a folder, as stores or as files."""
-    words = {**FOLDERS, ALL: (ALL,)}
+    words = {**SPLIT_FOLDERS, ALL: (ALL,)}
     found = {split: [place for word in names if (place := _own(folder, word))] for split, names in words.items()}
     return {split: places[0] for split, places in found.items() if places}
 

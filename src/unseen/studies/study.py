@@ -111,10 +111,11 @@ class Study(StudyKeys):
         """The backbones with tables of their own."""
         return {name: table for name, table in self.backbone.items() if isinstance(table, Mapping)}
 
-    def group_of(self, label: str) -> str:
-        """The group of a backbone by its label, which for one of several layers or poolings begins with its name."""
-        name = next((name for name in self.named_backbones if f"{label}/".startswith(f"{name}/")), label)
-        return self.backbone_keys(name).group or ""
+    def keys_of(self, label: str) -> BackboneKeys:
+        """The keys of a backbone by its label, which for one of several layers or poolings begins with its name."""
+        return self.backbone_keys(
+            next((name for name in self.named_backbones if f"{label}/".startswith(f"{name}/")), label)
+        )
 
     def probe_settings(self, word: str) -> Table:
         """The values for a probe."""

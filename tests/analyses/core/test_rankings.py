@@ -84,6 +84,23 @@ def test_a_lone_backbone_is_not_ranked(tmp_path: Path) -> None:
     assert ranking.entries[0].value == 0.9
 
 
+def test_a_backbone_is_not_ranked_on_its_training_data(tmp_path: Path) -> None:
+    data = read_run(write_hit_run(tmp_path, [*ACCURACY], nested))
+    known = [replace(each, training_data=["A", "web"] if each.name == "best" else None) for each in data.backbones]
+    [ranking] = rankings(replace(data, backbones=known))
+    assert [(each.backbone, each.rank, each.trained_on) for each in ranking.entries] == [
+        ("near", 1, ()), ("mid", 2, ()), ("low", 3, ()), ("best", None, ("a",)),
+    ]  # fmt: skip
+    assert ranking.left_out[0].scores["a"] == 0.9
+    [on_b] = rankings(replace(data, backbones=known), by="b")
+    assert on_b.entries[0].rank == on_b.entries[1].rank == 1
+    [two] = rankings(read_run(write_hit_run(tmp_path / "two", ["best", "mid"], nested)))
+    assert two.by == ("a", "b", "c")
+    data = read_run(tmp_path / "two")
+    [without] = rankings(replace(data, backbones=[replace(each, training_data=["a"]) for each in data.backbones[:1]]))
+    assert (without.by, without.entries[0].rank) == (("b", "c"), 1)
+
+
 def test_seeds_that_one_backbone_lacks(tmp_path: Path) -> None:
     seeds = {"best": [0, 1, 2], "near": [0, 1], "mid": [0, 1, 2], "low": [5]}
     folder = write_hit_run(tmp_path, [*ACCURACY], normal_hits(ACCURACY, spread=0.5, seeds=0.02), seeds=seeds)

@@ -45,6 +45,7 @@ class Ranked:
         low, high, group: interval of its rank and tie group (`Standings`); None without comparisons of pairs.
         others: interval of its rank over other data sets of this kind; None if data sets are no sample, or just one.
         reason: why it is not ranked.
+        trained_on: the data sets that are among its training data; its scores there are never ranked.
     """
 
     backbone: str
@@ -56,6 +57,7 @@ class Ranked:
     group: int | None = None
     others: tuple[int, int] | None = None
     reason: str = ""
+    trained_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,11 +119,13 @@ class _Scores:
     Attributes:
         metrics: data set → its metric.
         by_seed: backbone → data set → seed → score.
+        trained_on: backbone → data sets with scores that are among its training data.
     """
 
     kind: _Kind
     metrics: dict[str, Metric] = field(default_factory=dict)
     by_seed: dict[str, dict[str, dict[int, float]]] = field(default_factory=dict)
+    trained_on: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def values(self) -> dict[str, dict[str, float]]:
@@ -130,6 +134,11 @@ class _Scores:
             backbone: {name: float(np.mean([*seeds.values()])) for name, seeds in of.items()}
             for backbone, of in self.by_seed.items()
         }
+
+    @cached_property
+    def usable(self) -> dict[str, set[str]]:
+        """Backbone → the data sets with scores that can be ranked."""
+        return {name: {*own} - {*self.trained_on.get(name, ())} for name, own in self.values.items()}
 
 
 def rankings(data: RunData, *, shots: int | Literal["most"] | None = "most", by: str | None = None) -> list[Ranking]:
@@ -192,8 +201,19 @@ def _by_probe(data: RunData, numbers: Mapping[str, int | None], compared: Compar
             of = scores.by_seed.setdefault(score.backbone, {}).setdefault(score.domain, {})
             of[score.seed] = score.value
     order = [domain.name for domain in data.domains]
+    trained_on = {
+        backbone.name: [domain.name for domain in data.domains if backbone.was_trained_on(domain)]
+        for backbone in data.backbones
+    }
     return [
-        replace(scores, metrics={name: scores.metrics[name] for name in order if name in scores.metrics})
+        replace(
+            scores,
+            metrics={name: scores.metrics[name] for name in order if name in scores.metrics},
+            trained_on={
+                name: tuple(each for each in trained_on.get(name, ()) if each in own)
+                for name, own in scores.by_seed.items()
+            },
+        )
         for scores in found.values()
     ]
 
@@ -204,10 +224,10 @@ def _averaged(scores: _Scores, domains: Sequence[Domain], by: str | None) -> lis
         return [by] if by in scores.metrics else []
     aside = {domain.name for domain in domains if domain.seen or domain.shifted is False}
     chosen = [name for name in scores.metrics if name not in aside] or [*scores.metrics]
-    whole = [name for name, own in scores.values.items() if own.keys() >= {*chosen}]
+    whole = [name for name, own in scores.usable.items() if own >= {*chosen}]
     if len(whole) >= min(2, len(scores.values)):
         return chosen
-    return [name for name in chosen if all(name in own for own in scores.values.values())] or chosen
+    return [name for name in chosen if all(name in own for own in scores.usable.values())] or chosen
 
 
 def _ranking(scores: _Scores, by: Sequence[str], compared: Comparables) -> Ranking | None:
@@ -219,12 +239,21 @@ def _ranking(scores: _Scores, by: Sequence[str], compared: Comparables) -> Ranki
     for backbone, own in scores.values.items():
         if absent := [name for name in by if name not in own]:
             lacking[backbone] = f"no score on {', '.join(absent)}"
+        elif known := [name for name in by if name not in scores.usable[backbone]]:
+            lacking[backbone] = f"it was trained on {', '.join(known)}"
         elif len(places) == len(by) and any(backbone not in each.kept for each in places):
             lacking[backbone] = _why_left_out(backbone, places, compared)
     names = [backbone for backbone in scores.values if backbone not in lacking]
     value = {name: float(np.mean([scores.values[name][each] for each in by])) for name in names}
     entries = [
-        Ranked(name, scores.values[name], value.get(name), reason=lacking.get(name, "")) for name in [*names, *lacking]
+        Ranked(
+            name,
+            scores.values[name],
+            value.get(name),
+            reason=lacking.get(name, ""),
+            trained_on=scores.trained_on.get(name, ()),
+        )
+        for name in [*names, *lacking]
     ]
     basis: Basis = "alone" if len(names) < 2 else "pairs" if len(places) == len(by) else "scores"
     whole = Ranking(

@@ -49,7 +49,8 @@ class StudyLeaderboard:
         """One row per backbone and ranking, with one column per data set; ranks and intervals are empty if unknown.
 
         `rank_basis` is what ranks are from: `pairs` (comparisons of pairs on the same test images), `scores` alone, or
-        `alone` for a single backbone, which has no rank. `others_low` and `others_high` are the interval of the rank
+        `alone` for a single backbone, which has no rank. `trained_on` names the data sets that are among the training
+        data of the backbone, on which it is never ranked. `others_low` and `others_high` are the interval of the rank
         over other data sets of the same kind. Values are in the unit of the metric.
         """
         table = pd.DataFrame(row for ranking in self.rankings for row in _rows(ranking))
@@ -65,7 +66,7 @@ def _rows(ranking: Ranking) -> Iterator[dict[str, Any]]:
             "shots": shots_name(ranking.shots), "unit": ranking.metric.unit, "rank": each.rank, "rank_low": each.low,
             "rank_high": each.high, "tie_group": each.group, "others_low": low, "others_high": high,
             "rank_basis": ranking.basis, "backbone": each.backbone, "value": each.value, **each.scores,
-            "not_ranked": each.reason,
+            "not_ranked": each.reason, "trained_on": ", ".join(each.trained_on),
         }  # fmt: skip
 
 

@@ -23,6 +23,12 @@ IMAGE = "image"
 """The class of every entry of a data set with boxes or maps: these images do not have one class each."""
 SPLITS = ("train", "val", "test")
 SPLIT_WORDS = {"train": "training", "val": "validation", "test": "test"}
+SPLIT_FOLDERS = {
+    "train": ("train", "training"),
+    "val": ("val", "valid", "validation", "dev"),
+    "test": ("test", "testing"),
+}
+"""Accepted names for the folders of splits."""
 ALL = "all"
 """The part of images without splits by their authors."""
 

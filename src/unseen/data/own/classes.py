@@ -10,6 +10,7 @@ from unseen.data.core.manifest import Manifest
 from unseen.data.core.multi_label import class_names, shown_classes
 from unseen.data.core.open_dataset import SPLIT_SEED, OpenDataset, check_classes
 from unseen.data.core.rows import ALL, SPLIT_WORDS, SPLITS, Row
+from unseen.data.core.source import ImageSource
 from unseen.data.core.split_rules import split_rows
 from unseen.data.own.contents import SharedImages, Track, contents_hash, digests, shared_images, untracked
 from unseen.data.own.description import Description
@@ -29,6 +30,13 @@ def survey_classes(description: Description, *, seed: int = 0, track: Track = un
         track: shows progress in images read.
     """
     parts = {split: open_split(description, split, table) for split, table in description.splits.items()}
+    return survey_parts(description, parts, seed=seed, track=track)
+
+
+def survey_parts(
+    description: Description, parts: Mapping[str, ImageSource], *, seed: int = 0, track: Track = untracked
+) -> Survey:
+    """The same for splits whose images are open."""
     named, several = description.classes(), description.several
     labels = labels_of(parts.values())
     source = joined_images(parts, naming(named, labels))

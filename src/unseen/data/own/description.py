@@ -7,27 +7,25 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from unseen.data.core.dataset import Test, Validation
+from unseen.data.core.dataset import Metric, Test, Validation
+from unseen.data.core.rows import SPLIT_FOLDERS
 from unseen.data.own.own_data import ONE_SPLIT_KEYS, SPLIT_KEYS, OwnData, SplitTable
 from unseen.data.registry import dense_sets, task_sets
+from unseen.data.sources.parquet_images import has_several
+from unseen.data.sources.repository import is_repository, repository_splits, split_word
 from unseen.errors import UserError
 from unseen.files import is_plain_name
 from unseen.ontology.class_lists import read_class_list
 from unseen.reading.toml_records import beside, read_record, read_toml
 
 SUFFIX = ".toml"
-FOLDERS = {
-    "train": ("train", "training"),
-    "val": ("val", "valid", "validation", "dev"),
-    "test": ("test", "testing"),
-}
-"""Accepted names for the folders of splits."""
 IMAGES, MASKS, CLASSES = "images", "masks", "classes.txt"
+IN_TOML = "say which is which in a .toml file"
 RESERVED = "imagenet"
 """Name under which accuracy on ImageNet is stored."""
 EXPECTED = (
     "a data set is a folder with train and test and one folder per class in each, a folder with images and masks or "
-    "COCO's files, or a .toml file that says where its images are"
+    "COCO's files, a repository with Parquet files, or a .toml file that says where its images are"
 )
 
 
@@ -46,7 +44,7 @@ class Description:
     @property
     def splits(self) -> dict[str, SplitTable]:
         """The splits that are given, in order."""
-        tables = {split: getattr(self.table, split) for split in (*FOLDERS, "all")}
+        tables = {split: getattr(self.table, split) for split in (*SPLIT_FOLDERS, "all")}
         return {split: table for split, table in tables.items() if table is not None}
 
     @property
@@ -131,15 +129,29 @@ def describe_table(name: str, table: Mapping[str, Any], root: Path | None) -> De
     return _checked(Description(place, Path("any"), own_table(name, table, root)))
 
 
+def describe_parts(name: str, splits: Iterable[str], *, several: bool) -> Description:
+    """The description of a data set whose splits are open.
+
+    Args:
+        several: whether images have several classes.
+    """
+    tables = {split: SplitTable("in Python") for split in splits}
+    own = OwnData(
+        name=name, metric="map-11-point" if several else "top1", train=tables.get("train"), val=tables.get("val"),
+        test=tables.get("test"), all=tables.get("all"),
+    )  # fmt: skip
+    return _checked(Description(Path(name), Path("any"), own))
+
+
 def own_table(name: str, table: Mapping[str, Any], root: Path | None) -> OwnData:
     """A table of a study as the record of a data set; a text for a split is the place of its images.
 
-    Then the keys `label`, `image`, `root` and `split` beside it are for all splits.
+    Then the keys `label`, `image`, `root`, `config` and `split` beside it are for all splits.
     """
     where, values = f"[data.{name}]", {"name": name, **{key.replace("-", "_"): each for key, each in table.items()}}
     texts = [split for split in SPLIT_KEYS if isinstance(values.get(split), str)]
     if texts:
-        shared = {key: values.pop(key) for key in ("label", "image", "root", "split") if key in values}
+        shared = {key: values.pop(key) for key in ("label", "image", "root", "config", "split") if key in values}
         values |= {split: {"images": values[split], **shared} for split in texts}
     return located(read_record(values, OwnData, where), root)
 
@@ -165,6 +177,7 @@ def located(own: OwnData, root: Path | None) -> OwnData:
 
 
 def _checked(description: Description) -> Description:
+    description = _with_splits(description)
     if key := next(description.table.given(ONE_SPLIT_KEYS), None):
         raise UserError(f"{description.place}: the key '{key}' is for test sets; a data set has [train] and [test]")
     _check_name(description)
@@ -189,7 +202,9 @@ def _of_folder(folder: Path) -> OwnData:
     if (folder / MASKS).is_dir() and (folder / CLASSES).is_file():
         train, test = (SplitTable(f"{IMAGES}/{split}", annotations=f"{MASKS}/{split}") for split in files)
         return OwnData(name=name, task="segmentation", classes=CLASSES, train=train, test=test)
-    there = {split: [word for word in words if (folder / word).is_dir()] for split, words in FOLDERS.items()}
+    if is_repository(folder):
+        return OwnData(".", name)
+    there = {split: [word for word in words if (folder / word).is_dir()] for split, words in SPLIT_FOLDERS.items()}
     twice = next((words for words in there.values() if len(words) > 1), None)
     if twice:
         raise UserError(f"{folder}: has {' and '.join(twice)}, which are the same split; choose one in a .toml file")
@@ -198,6 +213,42 @@ def _of_folder(folder: Path) -> OwnData:
         raise UserError(f"{folder}: contains neither train nor test; {EXPECTED}{unsplit}")
     tables = {split: SplitTable(words[0]) for split, words in there.items() if words}
     return OwnData(name=name, train=tables.get("train"), val=tables.get("val"), test=tables.get("test"))
+
+
+def _with_splits(description: Description) -> Description:
+    """The description of a repository's splits, if it only says where the repository is."""
+    table = description.table
+    if not table.images or description.splits or description.dense:
+        return description
+    place = description.path(fspath(table.images))
+    if not place.is_dir() or not is_repository(place):
+        return description
+    names = repository_splits(place, table.config)
+    called = {word: [name for name in names if split_word(name) == word] for word in SPLIT_FOLDERS}
+    if twice := next((several for several in called.values() if len(several) > 1), None):
+        raise UserError(f"{description.place}: has {' and '.join(twice)}, which are the same split; {IN_TOML}")
+    lacking = [word for word in ("train", "test") if not called[word]]
+    if lacking:
+        other = next((name for name in names if split_word(name) != "train"), "validation")
+        raise UserError(
+            f"{description.place}: has the splits {', '.join(names)}, but no split {' or '.join(lacking)}; {IN_TOML}, "
+            f'such as: name = "my-set"; [train] images = "{place}", split = "{next(iter(names))}"; '
+            f'[test] images = "{place}", split = "{other}"'
+        )
+    root = None if table.root is None else fspath(table.root)
+
+    def split(word: str) -> SplitTable | None:
+        name = next(iter(called[word]), None)
+        if name is None:
+            return None
+        return SplitTable(
+            fspath(table.images), root=root, config=table.config, split=name, image=table.image, label=table.label
+        )
+
+    several = has_several(names[called["train"][0]][0], table.label)
+    metric: Metric = "map-11-point" if several and table.metric == "top1" else table.metric
+    left = replace(table, images="", root=None, config=None, image=None, label=None, metric=metric)
+    return replace(description, table=replace(left, train=split("train"), val=split("val"), test=split("test")))
 
 
 def _check_name(description: Description) -> None:

@@ -22,9 +22,10 @@ from unseen.data.core.open_dataset import OpenDataset
 from unseen.data.core.rows import Listing, Row
 from unseen.data.core.source import Entry
 from unseen.data.own.own_data import DATASET_KEYS, PLACE_KEYS, OwnData, SplitTable
-from unseen.data.sources.image_tables import CAPTION_COLUMNS, table_listing
-from unseen.data.sources.list_file import LABEL_COLUMNS
-from unseen.data.sources.open_source import LIST_SUFFIXES, open_images
+from unseen.data.sources.columns import CAPTION_COLUMNS, LABEL_COLUMNS
+from unseen.data.sources.image_tables import table_listing
+from unseen.data.sources.open_source import LIST, LIST_SUFFIXES, TORCHVISION, kind_of, open_images
+from unseen.data.sources.repository import is_repository, repository_splits
 from unseen.data.sources.torchvision_sets import PREFIX
 from unseen.errors import UserError, did_you_mean, names_of
 from unseen.ontology.class_lists import CLASS_LISTS, class_list
@@ -54,6 +55,9 @@ def own_set(place: str | PathLike[str] | OwnData, split: Side = "test") -> OwnDa
         elif not own.name and file.suffix == ".toml":
             own = replace(own, name=file.stem)
     images = Path(own.images).absolute()
+    if own.split is None and images.is_dir() and is_repository(images):
+        splits = repository_splits(images, own.config)
+        own = replace(own, split=split if len(splits) > 1 else None)
     name = own.name or (images.stem if images.suffix.lower() in LIST_SUFFIXES else images.name)
     if not name or not name.isprintable() or "/" in name or name.startswith(".") or name in RESERVED:
         raise UserError(
@@ -135,9 +139,13 @@ def own_listing(own: OwnData, *, captions: bool = False) -> Listing:
     """The images of a place with their labels, or with their captions instead of labels."""
     images, root = Path(own.images), None if own.root is None else Path(own.root)
     column, usual = (own.caption, CAPTION_COLUMNS) if captions else (own.label, LABEL_COLUMNS)
-    if images.suffix.lower() in LIST_SUFFIXES:
+    kind = TORCHVISION if fspath(own.images).startswith(PREFIX) else kind_of(images, own.image)
+    if kind is LIST:
         return table_listing(images, root=root, image=own.image, label=column, split=own.split, labels=usual)
-    source = open_images(fspath(own.images), split=own.split, root=root, label=column, image=own.image)
+    source = open_images(
+        fspath(own.images), split=own.split, root=root, config=own.config, label=column, image=own.image,
+        captions=captions and "captions" in kind.options,
+    )  # fmt: skip
     rows = [Row(entry.id, entry.label, "") for entry in source.entries]
     return Listing(rows, lambda: source)
 

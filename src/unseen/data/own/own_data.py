@@ -8,7 +8,7 @@ from typing import Literal
 from unseen.data.core.dataset import Metric
 
 Task = Literal["classification", "segmentation", "detection", "normals", "depth"]
-PLACE_KEYS = ("images", "root", "split", "image", "label")
+PLACE_KEYS = ("images", "root", "config", "split", "image", "label")
 ONE_SPLIT_KEYS = (*PLACE_KEYS, "caption", "mapping", "shifted")
 """Keys of test sets and training sets of the shift study, which have one split."""
 SPLIT_KEYS = ("train", "val", "test", "all")
@@ -26,8 +26,9 @@ class SplitTable:
 
     Attributes:
         images: a folder per class, a list (text, CSV or Parquet), WebDataset shards, or a Hugging Face data set on
-            disk; for dense tasks, a folder of images.
+            disk, saved or as Parquet files; for dense tasks, a folder of images.
         root: the folder that the paths of a list are relative to; by default the folder of the list.
+        config: the configuration of a Hugging Face data set.
         split: the split to read, of a Hugging Face data set or in the column `split` of a list.
         image, label: columns of a list or a Hugging Face data set; `label` also a JSON field of a WebDataset.
         annotations: for dense tasks, a folder of maps named like the images, or a file in COCO's format.
@@ -35,6 +36,7 @@ class SplitTable:
 
     images: str
     root: str | None = None
+    config: str | None = None
     split: str | None = None
     image: str | None = None
     label: str | None = None
@@ -45,12 +47,12 @@ class SplitTable:
 class OwnData:
     """A user's own data set, or a test set or training set of the shift study; paths in a file are relative to it.
 
-    A data set has `train` and `test`, or `all`. A test set or training set has the keys of one split instead, or is the
-    split `test` or `train` of a data set.
+    A data set has `train` and `test`, or `all`, or its images are a repository, which has splits. A test set or
+    training set has the keys of one split instead, or is the split `test` or `train` of a data set.
 
     Attributes:
-        images, root, split, image, label: the images of a test set or training set, as in `SplitTable`. The root may
-            also be WebDataset shards with samples that a table names by key.
+        images, root, config, split, image, label: the images of a test set or training set, as in `SplitTable`, or
+            those of a repository. The root may also be WebDataset shards with samples that a table names by key.
         name: of a data set, or the column of a test set, by default the name of the folder or file.
         caption: column of captions, or a JSON field of a WebDataset; used to train CLIP models.
         classes: names, or a file with one per line; by default the classes of the images. For one split, the class list
@@ -71,6 +73,7 @@ class OwnData:
     image: str | None = None
     label: str | None = None
     caption: str | None = None
+    config: str | None = None
     split: str | None = None
     classes: tuple[str, ...] | str | PathLike[str] | None = None
     mapping: str | PathLike[str] | None = None

@@ -9,6 +9,7 @@ from unseen.data.core.multi_label import class_names
 from unseen.data.core.source import ImageSource
 from unseen.data.own.description import Description
 from unseen.data.own.own_data import SplitTable
+from unseen.data.sources.columns import SEVERAL
 from unseen.data.sources.list_file import listed_images
 from unseen.data.sources.open_source import LIST, kind_of, open_images
 from unseen.data.sources.torchvision_sets import PREFIX
@@ -24,9 +25,12 @@ def open_split(description: Description, split: str, table: SplitTable) -> Image
         if table.images.startswith(PREFIX):
             return open_images(table.images, root=root, **columns)  # type: ignore[arg-type]
         place = description.path(table.images)
-        if kind_of(place) is LIST:
+        if kind_of(place, table.image) is LIST and table.config is None:
             return listed_images(place, root=root, there=False, **columns)
-        return open_images(place, root=root, **columns)  # type: ignore[arg-type]
+        source = open_images(place, root=root, config=table.config, **columns)  # type: ignore[arg-type]
+        if SEVERAL in source.about and not description.several:
+            raise UserError('its images have several classes each; set metric = "map-11-point"')
+        return source
     except UserError as error:
         raise UserError(f"{description.place}, [{split}]: {error}") from None
 

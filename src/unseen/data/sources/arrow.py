@@ -1,7 +1,6 @@
 """Hugging Face data sets saved by `save_to_disk`: memory-mapped Arrow files and the JSON files that describe them."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 from unseen.data.core.entries import EntryTable
 from unseen.data.core.releases import provenance
+from unseen.data.sources.columns import SEVERAL, image_column, label_column, labels_of, row_values
 from unseen.errors import UserError, did_you_mean
 from unseen.reading.arrow_tables import read_arrow
 from unseen.reading.json_records import read_json, typed
@@ -43,7 +43,12 @@ class ArrowImages:
 
 
 def arrow_images(
-    folder: Path, *, split: str | None = None, image: str | None = None, label: str | None = None
+    folder: Path,
+    *,
+    split: str | None = None,
+    image: str | None = None,
+    label: str | None = None,
+    captions: bool = False,
 ) -> ArrowImages:
     """Images and classes of a saved data set; the ids are row numbers.
 
@@ -51,11 +56,10 @@ def arrow_images(
         split: the split to read, needed if the folder has several.
         image, label: names of the columns; detected by their types if not given. Class names are used if the data set
             has them.
+        captions: whether labels are captions.
     """
     folder = _split_folder(folder, split)
     features = typed(read_json(folder / INFO).get("features") or {}, dict[str, Any], f"{folder / INFO}, features")
-    image = image or _column(folder, features, "Image", "image")
-    label = label or _column(folder, features, "ClassLabel", "label")
     state = read_json(folder / STATE)
     if state.get("_indices_files") or state.get("_indices_data_files"):
         raise UserError(f"{folder}: its rows are selected by an index; call flatten_indices() and save it again")
@@ -65,15 +69,13 @@ def arrow_images(
         raise UserError(f"{folder / STATE}: does not name the data files")
     _open_files.cache_clear()  # the files may have been rewritten since they were opened
     table = _open_files(files).table
-    for name in (image, label):
-        if name not in table.column_names:
-            hint = did_you_mean(name, table.column_names) or f"; there are {', '.join(table.column_names)}"
-            raise UserError(f"{folder}: no column '{name}'{hint}")
-    if not _holds_images(table[image].type):
-        raise UserError(f"{folder}: the column '{image}' has values of the type {table[image].type}, not images")
-    labels = _labels(folder, label, plain_values(table[label], f"{folder}: the column '{label}'"), features.get(label))
-    entries = EntryTable.of(((f"{row:08d}", name) for row, name in enumerate(labels)), str(folder))
-    about = provenance("Hugging Face data set", entries.classes, len(entries), **({"split": split} if split else {}))
+    image = image_column(folder, features, table.schema, image)
+    label = label_column(folder, features, table.schema, label, captions=captions)
+    values = row_values(table[label], f"{folder}: the column '{label}'")
+    labels = labels_of(folder, label, values, features.get(label), folder / INFO, captions=captions)
+    entries = EntryTable.of(((f"{row:08d}", name) for row, name in enumerate(labels.of_rows)), str(folder))
+    facts = ({"split": split} if split else {}) | ({SEVERAL: "yes"} if labels.several else {})
+    about = provenance("Hugging Face data set", entries.classes, len(entries), **facts)
     return ArrowImages(files, image, entries, about)
 
 
@@ -86,58 +88,6 @@ def _split_folder(folder: Path, split: str | None) -> Path:
     if split not in splits:
         raise UserError(f"{folder}: no split '{split}'{did_you_mean(split, splits)}; available: {', '.join(splits)}")
     return folder / Path(split).name
-
-
-def _column(folder: Path, features: Mapping[str, Any], kind: str, option: str) -> str:
-    """The only column of the given type, or the one with a usual name if there are several."""
-    candidates = [name for name, value in features.items() if isinstance(value, dict) and value.get("_type") == kind]
-    if not candidates and option in features:
-        return option
-    if len(candidates) != 1:
-        which = (
-            f"several columns of type {kind} ({', '.join(candidates)})" if candidates else f"no column of type {kind}"
-        )
-        raise UserError(f"{folder}: {which}; name the column to use ({option})")
-    return candidates[0]
-
-
-def _holds_images(kind: Any) -> bool:
-    """Whether a column holds bytes, or structs of bytes and the path they came from."""
-    import pyarrow as pa
-
-    if pa.types.is_struct(kind):
-        return all(
-            _holds_images(field.type) or pa.types.is_string(field.type) or pa.types.is_null(field.type)
-            for field in kind
-        )
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-
-
-def plain_values(column: Any, where: str) -> list[Any]:
-    """The numbers or texts of a column. Other types are refused, since a few bytes of them could expand to any size."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        parts = [(chunk.dictionary.to_pylist(), chunk.indices.to_pylist()) for chunk in column.chunks]
-        return [None if index is None else names[index] for names, indices in parts for index in indices]
-    if not (
-        pa.types.is_integer(column.type) or pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    ):
-        raise UserError(f"{where} has values of the type {column.type}, not numbers or names of classes")
-    values: list[Any] = column.to_pylist()
-    return values
-
-
-def _labels(folder: Path, column: str, values: list[Any], feature: Any) -> list[str]:
-    names = feature.get("names") if isinstance(feature, dict) else None
-    names = typed(names, list[str] | None, f"{folder / INFO}, features, {column}, names")
-    labels: list[str] = []
-    for row, value in enumerate(values):
-        known = isinstance(value, int) and (names is None or 0 <= value < len(names))
-        if not known and not (isinstance(value, str) and value and value.isprintable()):
-            raise UserError(f"{folder}: row {row} has no class in the column '{column}' ({value!r})")
-        labels.append(str(names[value]) if isinstance(value, int) and names is not None else str(value))
-    return labels
 
 
 class _Rows(NamedTuple):

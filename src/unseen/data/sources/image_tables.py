@@ -14,11 +14,11 @@ from unseen.data.core.rows import ALL, Listing, Row, files_listing
 from unseen.data.core.source import ImageSource
 from unseen.data.core.tars.archive import is_image
 from unseen.data.core.tars.webdataset import RANGE, webdataset_images
-from unseen.data.sources.list_file import LABEL_COLUMNS, list_rows
+from unseen.data.sources.columns import LABEL_COLUMNS
+from unseen.data.sources.list_file import list_rows
 from unseen.errors import UserError
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
-CAPTION_COLUMNS = ("caption", "text", "title")
 
 
 def table_listing(

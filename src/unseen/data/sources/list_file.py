@@ -8,16 +8,15 @@ from typing import NamedTuple
 from unseen.data.core.entries import EntryTable
 from unseen.data.core.folder import FileImages
 from unseen.data.core.releases import provenance
-from unseen.data.sources.arrow import plain_values
+from unseen.data.sources.columns import LABEL_COLUMNS, plain_values
+from unseen.data.sources.parquet_images import PARQUET
 from unseen.errors import UserError, did_you_mean
 from unseen.files import read_table, read_text
 from unseen.reading.guard import reading
 
 IMAGE_COLUMNS = ("path", "image", "file", "filename", "id", "key")
-LABEL_COLUMNS = ("label", "class")
-"""Usual names of the columns of images and of their classes, in order of preference."""
+"""Usual names of the column of images, in order of preference."""
 SPLIT = "split"
-PARQUET = ".parquet"
 
 
 class ListRow(NamedTuple):

@@ -13,7 +13,9 @@ from unseen.data.core.tars.index import Watch
 from unseen.data.core.tars.webdataset import RANGE, is_shard, webdataset_images
 from unseen.data.sources.arrow import INFO, SPLITS, STATE, arrow_images
 from unseen.data.sources.imagenet_1k import flat_validation, imagenet_1k, is_flat_validation
-from unseen.data.sources.list_file import PARQUET, listed_images
+from unseen.data.sources.list_file import listed_images
+from unseen.data.sources.parquet_images import PARQUET, has_images, is_pattern, parquet_files
+from unseen.data.sources.repository import is_repository, repository_images
 from unseen.data.sources.torchvision_sets import PREFIX, torchvision_images
 from unseen.errors import UserError
 
@@ -22,7 +24,7 @@ OFFICIAL_TARS = ("ILSVRC2012_img_train.tar", "ILSVRC2012_img_val.tar")
 SPLIT_FOLDERS = {"train", "val", "validation", "test"}
 EXPECTED = (
     "expected a folder per class, a list file, ImageNet's tar files, WebDataset shards, a Hugging Face data set on "
-    "disk, or torchvision:NAME"
+    "disk, Parquet files with images, or torchvision:NAME"
 )
 
 
@@ -35,9 +37,12 @@ class Kind:
     options: tuple[str, ...] = ()
 
 
+EMBEDDED = ("split", "image", "label", "captions")
 TORCHVISION = Kind("a data set of torchvision", torchvision_images, ("root", "split"))
 LIST = Kind("a list file", listed_images, ("root", "split", "image", "label"))
-ARROW = Kind("a Hugging Face data set", arrow_images, ("split", "image", "label"))
+ARROW = Kind("a Hugging Face data set", arrow_images, EMBEDDED)
+PARQUET_FILES = Kind("a Parquet file with images", parquet_files, ("root", "image", "label", "captions"))
+REPOSITORY = Kind("a repository of a data set", repository_images, ("root", "config", *EMBEDDED))
 SHARDS = Kind("a WebDataset", webdataset_images, ("label", "cache", "watch"))
 TARS = Kind("a set of tar files per class", imagenet_tars, ("cache", "watch"))
 VALIDATION = Kind("ImageNet-1K's flat validation set", flat_validation, ("truth", "cache", "watch"))
@@ -52,6 +57,8 @@ def open_images(
     root: Path | None = None,
     label: str | None = None,
     image: str | None = None,
+    config: str | None = None,
+    captions: bool = False,
     truth: Path | None = None,
     cache: Path | None = None,
     watch: Watch = iter,
@@ -59,20 +66,26 @@ def open_images(
     """The images at a place of any kind; an option that its kind does not support is an error.
 
     Args:
-        place: a folder, a file, a pattern of shards, or `torchvision:NAME`.
+        place: a folder, a file, a pattern of shards or of Parquet files, or `torchvision:NAME`.
         split: the split to read: `train` or `val` of ImageNet-1K, a split of a Hugging Face or torchvision data set, or
             a value in the column `split` of a list.
-        root: the folder that the paths of a list file are relative to, or the folder of torchvision's files.
+        root: the folder that the paths of a list or of a Parquet file are relative to, or the folder of torchvision's
+            files.
         label: where the class is stored: a column of a list or a Hugging Face data set, `cls` or a JSON field of a
             WebDataset.
         image: the column of paths in a list, or of images in a Hugging Face data set.
+        config: the configuration of a repository.
+        captions: whether labels are captions, of a Hugging Face data set.
         truth: file with the classes of ImageNet-1K's flat validation images.
         cache: a folder for the index of tar files, which is otherwise stored beside them.
         watch: wraps the items found while such an index is built, to show progress.
     """
-    given = {"split": split, "root": root, "label": label, "image": image, "truth": truth, "cache": cache}
+    given = {
+        "split": split, "root": root, "label": label, "image": image, "config": config, "captions": captions or None,
+        "truth": truth, "cache": cache,
+    }  # fmt: skip
     options = {name: value for name, value in given.items() if value is not None}
-    kind = TORCHVISION if str(place).startswith(PREFIX) else kind_of(Path(place))
+    kind = TORCHVISION if str(place).startswith(PREFIX) else kind_of(Path(place), image)
     unused = next((name for name in options if name not in kind.options), None)
     if unused:
         raise UserError(f"{place}: {kind.words} has no option '{unused}'")
@@ -80,8 +93,14 @@ def open_images(
     return kind.open(str(place) if kind is TORCHVISION else Path(place), **options, **progress)
 
 
-def kind_of(place: Path) -> Kind:
-    """The kind of source at a path, detected from its contents; for tar files, from the first one."""
+def kind_of(place: Path, image: str | None = None) -> Kind:
+    """The kind of source at a path, detected from its contents; for tar files, from the first one.
+
+    Args:
+        image: the column of images or of their paths, if it is known.
+    """
+    if is_pattern(place) or (place.suffix.lower() == PARQUET and place.is_file() and has_images(place, image)):
+        return PARQUET_FILES
     if RANGE.search(place.name):
         return SHARDS
     if place.is_dir():
@@ -105,6 +124,8 @@ def _kind_of_folder(folder: Path) -> Kind:
     tars = [Path(entry.path) for entry in contents if TAR_NAME.fullmatch(entry.name)]
     if tars:
         return SHARDS if is_shard(tars[0]) else TARS
+    if is_repository(folder):
+        return REPOSITORY
     folders = {entry.name for entry in contents if entry.is_dir()}
     if folders:
         return IMAGENET_1K if folders <= SPLIT_FOLDERS else FOLDERS

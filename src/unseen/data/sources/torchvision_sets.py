@@ -52,7 +52,7 @@ def torchvision_images(name: str, *, root: Path | None = None, split: str | None
     if root is None:
         raise UserError(f"{PREFIX}{name}: give the folder of torchvision's files (root)")
     data = _open(name, root, split)
-    labels = _labels(name, data)
+    labels = item_labels(f"{PREFIX}{name}", data)
     rows = ((f"{number:08d}", label) for number, label in enumerate(labels))
     entries = EntryTable.of(rows, f"{PREFIX}{name}")
     about = provenance(f"{PREFIX}{name}", entries.classes, len(entries), **({"split": split} if split else {}))
@@ -89,21 +89,52 @@ def _split_option(name: str, parameters: Mapping[str, Any], split: str | None) -
     raise UserError(f"{PREFIX}{name}: no split '{split}'; {choices}")
 
 
-def _labels(name: str, data: Any) -> list[str]:
-    """Classes in order. Data sets store them under several names; if none is found, every image is read once."""
-    labels = next((getattr(data, a) for a in ("targets", "_labels", "labels", "y") if hasattr(data, a)), None)
-    numbers = _whole_numbers(labels, len(data))
+def item_labels(where: str, data: Any) -> list[str]:
+    """Classes in order. Data sets store them under several names; if none is found, every item is read once."""
+    numbers = _stored_numbers(data)
     if numbers is None:
         numbers = _whole_numbers([data[i][1] for i in range(len(data))], len(data))
     if numbers is None:
-        raise UserError(f"{PREFIX}{name}: not every image has exactly one class")
-    classes = getattr(data, "classes", None)
+        raise UserError(f"{where}: not every image has exactly one class")
+    whole = data
+    while is_subset(whole):
+        whole = whole.dataset
+    classes = getattr(whole, "classes", None)
     if isinstance(classes, Sequence) and classes and max(numbers) < len(classes) and min(numbers) >= 0:
         names = [c if isinstance(c, str) else ", ".join(map(str, c)) for c in classes]
         # Two classes with the same name (ImageNet's cranes) are kept apart.
         if len(set(names)) == len(names):
             return [names[number] for number in numbers]
     return [str(number) for number in numbers]
+
+
+def _stored_numbers(data: Any) -> list[int] | None:
+    """The class numbers that a data set has in memory, by which no image needs to be decoded; None if it has none."""
+    if is_subset(data):
+        whole = _stored_numbers(data.dataset)
+        return None if whole is None else [whole[place] for place in data.indices]
+    labels = next((getattr(data, a) for a in ("targets", "_labels", "labels", "y") if hasattr(data, a)), None)
+    numbers = _whole_numbers(labels, len(data))
+    samples = getattr(data, "samples", None)
+    if numbers is None and isinstance(samples, Sequence) and all(isinstance(each, tuple) for each in samples):
+        return _whole_numbers([each[-1] for each in samples], len(data))
+    return numbers
+
+
+def is_subset(data: Any) -> bool:
+    """Whether a data set is a choice of the items of another one, as `torch.utils.data.Subset`."""
+    return hasattr(data, "dataset") and hasattr(data, "indices")
+
+
+def is_image_folder(data: Any) -> bool:
+    """Whether a data set is torchvision's folder of images, whose items are its files as PIL decodes them."""
+    try:
+        from torchvision.datasets import DatasetFolder
+        from torchvision.datasets.folder import default_loader
+    except ImportError:
+        return False
+    plain = isinstance(data, DatasetFolder) and type(data).__getitem__ is DatasetFolder.__getitem__
+    return plain and data.loader is default_loader
 
 
 def _whole_numbers(values: Any, count: int) -> list[int] | None:

@@ -6,6 +6,8 @@ from unseen.metrics.catalogue import DIFFICULTIES, FIRST_RANKS
 from unseen.papers.dense_settings import METRIC_TITLES, PROBE_TITLES
 from unseen.papers.image_settings import TITLES
 
+TRAINED_ON = "†"
+"""The mark of a score on a data set that is among the training data of the backbone."""
 METRICS: Mapping[str, str] = {
     "top1": "top-1 accuracy",
     "top5": "top-5 accuracy",

@@ -127,7 +127,7 @@ def _facts(backbone: BackboneFacts) -> Iterator[tuple[str, str]]:
         ("Decoded by", backbone.decoder and backbone.decoder.upper()),
         ("Resized by", backbone.resizer and {"pillow": "Pillow", "pytorch": "PyTorch"}[backbone.resizer]),
         ("Precision", backbone.precision),
-        ("Trained with, beside ImageNet-1K", None if backbone.training_data is None else ", ".join(
+        ("Trained with (beside ImageNet-1K)", None if backbone.training_data is None else ", ".join(
             seen.get(each, each) for each in backbone.training_data
         ) or "nothing"),
         ("Fine-tuned", "yes: the backbone itself was trained on the data" if backbone.finetuned else "no"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from unseen.analyses.core.rankings import Ranking
 from unseen.metrics.catalogue import Metric
-from unseen.report.core.metric_words import metric_words, probe_words
+from unseen.report.core.metric_words import TRAINED_ON, metric_words, probe_words
 from unseen.report.core.rank_figure import Placed
 from unseen.report.leaderboard.rank_parts import leaders_text
 from unseen.text.words import counted, joined
@@ -63,6 +63,8 @@ def findings(ranking: Ranking, titles: Mapping[str, str]) -> list[str]:
 def notes(ranking: Ranking) -> list[str]:
     """Sentences about seeds, and about published models."""
     found = [*ranking.notes]
+    if any(each.trained_on for each in ranking.entries):
+        found.append(f"{TRAINED_ON} The backbone was trained on this data set: the score is not ranked.")
     if ranking.basis == "pairs" and ranking.fewest_seeds == 1:
         found.append("With one seed, intervals say nothing about what other fits would change.")
     if ranking.axis == "tasks":

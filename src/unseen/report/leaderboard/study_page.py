@@ -4,7 +4,7 @@ from pathlib import Path
 
 from unseen.analyses.core.rankings import Ranked, Ranking
 from unseen.analyses.core.study_leaderboard import StudyLeaderboard
-from unseen.report.core.metric_words import metric_words, probe_words
+from unseen.report.core.metric_words import TRAINED_ON, metric_words, probe_words
 from unseen.report.core.model import Backbone, Cell, Column, Page, Row, Section, Table
 from unseen.report.core.provenance import provenance_section
 from unseen.report.core.rank_figure import Placed, rank_figure, spread
@@ -88,7 +88,8 @@ def _row(each: Ranked, placed: Placed | None, ranking: Ranking, *, averaged: boo
     for name, metric in ranking.metrics.items():
         value = each.scores.get(name)
         style = "main" if not averaged and name in ranking.by else "" if name in ranking.by else "faint"
-        cells.append(Cell() if value is None else Cell(score_text(metric, value), (value,), style=style))
+        mark = TRAINED_ON if name in each.trained_on else ""
+        cells.append(Cell() if value is None else Cell(score_text(metric, value) + mark, (value,), style=style))
     if others:
         cells.append(Cell(spread(*each.others), each.others) if each.others else Cell())
     return Row(cells, backbone=each.backbone)

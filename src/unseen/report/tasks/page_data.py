@@ -1,6 +1,6 @@
 """The contents of a page of the task study."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -122,6 +122,7 @@ class TaskPage:
         timings: backbone → number of jobs and their seconds.
         own_code: the user's own probes and metrics.
         further_scores: scores of these, and of probes that are not in the paper.
+        trained_on: backbones with data sets that are among their training data.
         every: what can be compared on the same test images, which decides whose score leads.
     """
 
@@ -145,4 +146,5 @@ class TaskPage:
     timings: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     own_code: Sequence[ProtocolUsed] = ()
     further_scores: Sequence[Score] = ()
+    trained_on: Set[tuple[str, str]] = frozenset()
     every: Comparables = field(default=Comparables(()), repr=False)

@@ -156,6 +156,13 @@ def page_of_results(
         timings=_timings([*found, *others], tuned),
         own_code=data.own_code,
         further_scores=further,
+        trained_on={
+            (backbone.name, name)
+            for backbone in data.backbones
+            for domain in data.domains
+            if backbone.was_trained_on(domain)
+            for name in (domain.name, own_name(domain.name))
+        },
     )
 
 

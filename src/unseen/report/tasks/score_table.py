@@ -23,6 +23,7 @@ def task_table(page: TaskPage) -> "pd.DataFrame":
     Beside the columns of `summarise`:
 
     - `setting`: what tables of the page call it; for a probe that is not in the paper, its name with the metric.
+    - `trained_on`: whether the data set is among the training data of the backbone, by name.
     - `limit`: the number of images per class for a run on a part of the data set, empty for all of it.
     - `episode_low`, `episode_high`: the 95% interval of few-shot scores over episodes, not over images or seeds.
     - `penalty`, `edge`, `converged`, of linear probes: the penalty, the end of the grid if it is at one, and whether
@@ -44,6 +45,7 @@ def task_table(page: TaskPage) -> "pd.DataFrame":
             {
                 **dict(zip(GROUP, _key(score), strict=True)),
                 "setting": setting,
+                "trained_on": (score.backbone, score.domain) in page.trained_on,
                 "limit": limits.get(score.domain),
                 "episode_low": score.low if episodes else None,
                 "episode_high": score.high if episodes else None,

@@ -19,6 +19,7 @@ from unseen.papers.transfer import (
     few_shot_setting,
     task_setting,
 )
+from unseen.report.core.metric_words import TRAINED_ON
 from unseen.report.core.model import Cell, Column, Row, Table
 from unseen.report.tasks.page_data import TaskPage
 from unseen.runs.score import Score
@@ -102,6 +103,8 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
     seeds = seeds_text(score for score in scores.values() if score.backbone in own and score.domain in names)
     caption = _caption(setting, seeds, published=bool(others))
     caption += f"; no published numbers for your data set{'s' if len(own_data) > 1 else ''}" if own_data else ""
+    if any((name, column) in page.trained_on for name in own for column in names):
+        caption += f"; {TRAINED_ON} trained on this data set"
     columns = [score_column(titles.get(name, OVER_TEN), name or "mean of ten") for name in names]
     return Table(
         setting, [Column(number=False, names=("backbone",)), *columns],
@@ -109,7 +112,10 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
             backbone_row(
                 name,
                 [
-                    _cell(scores.get((name, column)), leads=name == leaders[column], over_seeds=bool(seeds))
+                    _cell(
+                        scores.get((name, column)), leads=name == leaders[column], over_seeds=bool(seeds),
+                        trained_on=(name, column) in page.trained_on,
+                    )
                     for column in names
                 ],
                 published=name in others,
@@ -160,9 +166,14 @@ def backbone_row(name: str, cells: list[Cell], *, published: bool = False) -> Ro
 def leader(page: TaskPage, dataset: str, scores: Sequence[Score]) -> str | None:
     """The backbone whose score on a data set is above all others beyond chance; None if there is no such backbone.
 
-    Backbones of the run are compared on the same test images if their results keep them. Published models, and results
-    that keep nothing, are compared by the number of test images.
+    One that was trained on the data set never leads. Backbones of the run are compared on the same test images if their
+    results keep them. Published models, and results that keep nothing, are compared by the number of test images.
     """
+    first = _first(page, dataset, scores)
+    return None if (first, dataset) in page.trained_on else first
+
+
+def _first(page: TaskPage, dataset: str, scores: Sequence[Score]) -> str | None:
     images, winner = compared_images(page, dataset, scores), paired_winner(page, dataset, scores)
     if winner is None:
         return clear_leader({score.backbone: score.value for score in scores}, images)
@@ -194,12 +205,13 @@ def compared_images(page: TaskPage, dataset: str, scores: Sequence[Score]) -> in
     return next((each.test_images for each in page.datasets if each.name == dataset), None)
 
 
-def _cell(score: Score | None, *, leads: bool, over_seeds: bool) -> Cell:
+def _cell(score: Score | None, *, leads: bool, over_seeds: bool, trained_on: bool) -> Cell:
     if score is None:
         return Cell()
     half = deviation(score) if over_seeds and not score.published else score.half_width
     spread = "" if half is None else f"± {100 * half:.2f}"
-    return Cell(f"{100 * score.value:.2f}", (score.value, half), style="best" if leads else "", small=spread)
+    mark = TRAINED_ON if trained_on else ""
+    return Cell(f"{100 * score.value:.2f}{mark}", (score.value, half), style="best" if leads else "", small=spread)
 
 
 def correlation_tables(table: CorrelationTable) -> list[Table]:

@@ -18,7 +18,8 @@ from unseen.data.core.source import ImageSource
 from unseen.data.own.contents import digests, shared_images
 from unseen.data.own.one_split import mapped_rows, missing_images, own_listing, own_set, refuse_unlisted
 from unseen.data.own.own_data import OwnData
-from unseen.data.sources.image_tables import CAPTION_COLUMNS, SUFFIXES
+from unseen.data.sources.columns import CAPTION_COLUMNS
+from unseen.data.sources.image_tables import SUFFIXES
 from unseen.errors import UserError, names_of
 from unseen.features.fingerprint import names_and_pixels
 from unseen.files import read_table
@@ -137,7 +138,7 @@ def _has_captions(own: OwnData) -> bool:
     if own.caption is not None:
         return True
     file = Path(own.images)
-    table = file.suffix.lower() in SUFFIXES and own.label is None
+    table = file.suffix.lower() in SUFFIXES and file.is_file() and own.label is None
     return table and any(name in CAPTION_COLUMNS for name in column_names(file))
 
 

@@ -22,7 +22,7 @@ from unseen.data.core.tars.headers import (
     read_header,
 )
 from unseen.errors import UserError
-from unseen.reading.guard import reading
+from unseen.reading.guard import LFS_POINTER, is_lfs_pointer, reading
 
 IMAGE_SUFFIXES = (".jpeg", ".jpg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 TAR_NAME = re.compile(r"(?P<id>[^/]+)\.tar")
@@ -74,6 +74,8 @@ class Archive:
             try:
                 yield from self._walk()
             except DamageError as error:
+                if is_lfs_pointer(Path(self.where)):
+                    raise UserError(f"{self.where}: {LFS_POINTER}") from None
                 raise UserError(f"{self.where}: damaged tar file ({error})") from None
 
     def read(self, member: Member) -> bytes:

@@ -3,7 +3,7 @@
 from unseen.probes.by_name.spectrum import Spectrum
 from unseen.probes.own import OWN
 from unseen.report.core.discover import PageSection
-from unseen.report.core.metric_words import metric_words, probe_words
+from unseen.report.core.metric_words import TRAINED_ON, metric_words, probe_words
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.report.core.own_code import NOTE, code_table, own_metrics
 from unseen.report.tasks.page_data import TaskPage
@@ -49,6 +49,7 @@ def further_table(page: TaskPage) -> Table:
         text = (percent_text if share else number_text)(score.value, spread)
         yours = {"probe": score.probe in probes, "metric": score.metric in metrics}
         own = Cell(" and ".join(name for name, is_own in yours.items() if is_own) or "–")
+        text += TRAINED_ON if (score.backbone, score.domain) in page.trained_on else ""
         cells = [
             Cell(score.backbone),
             Cell(titles.get(score.domain, score.domain), (score.domain,)),
@@ -62,6 +63,8 @@ def further_table(page: TaskPage) -> Table:
         rows.append(Row(cells, backbone=score.backbone))
     columns = (*COLUMNS, *([SEEDS] if several else []), *([OWN_COLUMN] if page.own_code else []))
     caption = f"{CAPTION}, mean ± standard deviation over seeds" if several else CAPTION
+    if any((score.backbone, score.domain) in page.trained_on for score in page.further_scores):
+        caption += f"; {TRAINED_ON} trained on this data set"
     folded = f"All {len(rows)} scores of further probes" if len(rows) > FOLDED else ""
     return Table("further-scores", columns, rows, caption=caption, sortable=True, folded=folded)
 
