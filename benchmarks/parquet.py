@@ -12,6 +12,7 @@ time of each counts: wall-clock time, and CPU time of all processes, which is th
 
 import argparse
 import io
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -90,7 +91,7 @@ def main() -> None:
         alone = {name: Best() for name in sources}
         for _ in range(options.turns):
             for name, source in sources.items():
-                alone[name].add(*measured(lambda source=source: read_all(source))[1:])
+                alone[name].add(*measured(partial(read_all, source))[1:])
         for name in sources:
             show("read alone", name, alone, options.count, "")
         for workers in options.workers:
