@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
-from torchvision import transforms
 
 from machine import describe, timed
 from made_images import DISTINCT, Source, photograph, write_images
@@ -49,6 +48,9 @@ from unseen.features.forward import features, products
 from unseen.features.progress import Progress
 from unseen.features.settings import Precision, Settings
 from unseen.features.store import read_store
+
+if TYPE_CHECKING:
+    from torchvision.transforms import Compose
 
 BATCH = 128
 
@@ -74,7 +76,9 @@ class PlainDataset(Dataset[tuple[Tensor, int]]):
         return self.steps(Image.open(io.BytesIO(self.source.read(number))).convert("RGB")), 0
 
 
-def plain_steps(transform: Transform) -> transforms.Compose:
+def plain_steps(transform: Transform) -> "Compose":
+    from torchvision import transforms
+
     return transforms.Compose([
         transforms.Resize(transform.resize, transforms.InterpolationMode(transform.interpolation)),
         transforms.CenterCrop(transform.size),

@@ -361,3 +361,8 @@ def test_a_damaged_image_fails_or_is_reported_in_its_place() -> None:
 def test_pixels_of_a_source_in_memory() -> None:
     source = array_images(np.full((2, 40, 40), 9, np.uint8), ["x", "y"])
     assert (read_pixels(source, 1, SMALL) == 9).all()
+
+
+def test_a_pointer_of_git_lfs_is_named() -> None:
+    with pytest.raises(UserError, match="Git LFS pointer"):
+        decode(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", Transform())

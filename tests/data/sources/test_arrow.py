@@ -147,3 +147,15 @@ def test_metadata_of_wrong_types_are_named(tmp_path: Path, file: str, content: d
 def test_columns_of_other_types_are_named(tmp_path: Path, image: str, label: str) -> None:
     with pytest.raises(UserError, match="has values of the type"):
         arrow_images(save(tmp_path / "pets", [0, 1]), image=image, label=label)
+
+
+def test_several_classes_and_captions(tmp_path: Path) -> None:
+    sky = {"feature": {"names": ["sun", "rain"], "_type": "ClassLabel"}, "_type": "Sequence"}
+    features = {"image": {"_type": "Image"}, "label": sky}
+    source = open_images(save(tmp_path / "sky", [[0], [], [1, 0]], features=features))
+    assert [entry.label for entry in source.entries] == ["sun", "none", "rain+sun"]
+    texts = {"image": {"_type": "Image"}, "label": {"dtype": "string", "_type": "Value"}}
+    folder = save(tmp_path / "texts", ["a cat\nasleep", "a dog"], features=texts)
+    assert [entry.label for entry in open_images(folder, label="label", captions=True).entries] == [
+        "a cat asleep", "a dog",
+    ]  # fmt: skip
