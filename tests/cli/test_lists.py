@@ -18,11 +18,11 @@ from unseen.errors import UserError
 
 Unseen = Callable[..., Any]
 SPLIT = {
-    "--alphas", "--backbone", "--category", "--datasets", "--devices", "--explain", "--id", "--network", "--ood",
-    "--probes", "--shots",
+    "--against", "--alphas", "--backbone", "--category", "--datasets", "--devices", "--explain", "--id", "--network",
+    "--ood", "--probes", "--shots",
 }  # fmt: skip
 ONCE_IN = {
-    "--backbone": {"unseen probe", "unseen shifts finetune"},
+    "--backbone": {"unseen probe", "unseen duplicates", "unseen shifts finetune"},
     "--data": {"unseen ls", "unseen doctor", "unseen shifts finetune"},
     "--id": {"unseen shifts captions"},
     "--ood": {"unseen shifts pairs"},

@@ -51,6 +51,10 @@ CASES: Mapping[str, Case] = {
         (*NETWORK, "--datasets", "digits", "--limit", 8, "--set", "dinov2-linear.steps=20"),
         {"dinov2-linear", *(f"dinov2-linear-{name}" for name in ("cls1", "cls1-avg", "cls4", "cls4-avg"))}, {"digits"},
     ),
+    "layers": Case(
+        (*NETWORK, "--datasets", "digits", "--limit", 8, "--set", "backbone.layers=blocks.0,own"),
+        {"knn-20", "ridge"}, {"digits"},
+    ),
     "finetune": Case(
         (*NETWORK, "--datasets", "digits", "--limit", 6, "--set", "fine-tuned.trials=2", "--set", "fine-tuned.steps=1"),
         {"fine-tuned"}, {"digits"},

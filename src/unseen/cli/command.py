@@ -17,7 +17,7 @@ from unseen.errors import UserError
 
 WHOLE = frozenset({"--data", "--id-for", "--set", "--test-set", "--where", "--without"})
 """Lists whose values are never split."""
-SPLIT_PATHS = frozenset({"--backbone", "--datasets", "--network", "--probes"})
+SPLIT_PATHS = frozenset({"--against", "--backbone", "--datasets", "--network", "--probes"})
 """Lists that are split although their values may be paths."""
 LISTS_HELP = "<value>,...: separate several values by commas, or repeat the option; double quotes protect a comma."
 WHOLE_HELP = "May be repeated."

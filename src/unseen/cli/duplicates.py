@@ -21,10 +21,7 @@ def duplicates(
     ],
     against: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME|PLACE",
-            help="Search these images instead of each data set's own training images: a data set there, or features.",
-        ),
+        typer.Option(help="Searched instead of a data set's own training images: data sets there, or features."),
     ] = None,
     features: Annotated[
         Path | None, typer.Option(help="Folder of the features of the run, if they are not in its folder.")

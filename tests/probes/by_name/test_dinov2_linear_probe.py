@@ -60,14 +60,17 @@ def test_seeds_count_although_validation_samples_are_fixed() -> None:
 
 
 def test_what_is_said_depends_on_the_features_and_the_steps() -> None:
+    def vectors(parts: Any) -> Vectors:
+        return Vectors("b", "d", {"train": 40, "test": 5}, 2, 40, parts=tuple(parts))
+
     def codes(probe: DINOv2Linear, parts: Any = PARTS) -> list[str]:
-        return [code for code, _ in (*probe.remarks(), *probe.remarks_on(parts, "b"))]
+        return [code for code, _ in (*probe.remarks(), *probe.data_notices(vectors(parts), ""))]
 
     assert codes(DINOv2Linear()) == ["dinov2-on-features"]
     assert codes(DINOv2Linear(steps=10)) == ["dinov2-on-features", "short-training"]
     assert codes(DINOv2Linear(steps=20_000), ()) == ["dinov2-on-features", "fewer-inputs"]
     assert codes(DINOv2Linear(inputs=("all=0:40",)), ()) == ["dinov2-on-features"]
-    [(_, about)] = DINOv2Linear().remarks_on(vector_parts("last-2", "cls", 40), "b")
+    [(_, about)] = DINOv2Linear().data_notices(vectors(vector_parts("last-2", "cls", 40)), "")
     assert about["names"] == "cls1 and cls2"
 
 

@@ -1,6 +1,7 @@
 """The probe `spectrum`: which images it measures, what it leaves out, and what it says of them."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,14 +84,15 @@ def test_shots_are_refused() -> None:
 
 
 def test_fewer_images_than_dimensions_are_announced() -> None:
-    def announced(rows: dict[str, int], probe: Spectrum) -> list[dict[str, int]]:
-        return [about for _, about in probe.data_notices(Vectors("b", "d", rows, 2, 100))]
+    def announced(rows: dict[str, int], probe: Spectrum) -> list[dict[str, Any]]:
+        return [about for _, about in probe.data_notices(Vectors("b", "d", rows, 2, 100), "d")]
 
+    on = {"domain": "d", "on": " on d"}
     assert announced({"train": 101, "test": 5}, Spectrum()) == []
     assert announced({"train": 60, "val": 41, "test": 5}, Spectrum()) == []
-    assert announced({"train": 100, "test": 5}, Spectrum()) == [{"images": 100}]
-    assert announced({"train": 500, "test": 5}, Spectrum(features="test")) == [{"images": 5}]
-    assert announced({"all": 500}, Spectrum(features="test", images=80)) == [{"images": 80}]
+    assert announced({"train": 100, "test": 5}, Spectrum()) == [on | {"images": 100}]
+    assert announced({"train": 500, "test": 5}, Spectrum(features="test")) == [on | {"images": 5}]
+    assert announced({"all": 500}, Spectrum(features="test", images=80)) == [on | {"images": 80}]
 
 
 def test_its_cost_is_that_of_what_is_drawn() -> None:

@@ -43,10 +43,8 @@ class Spectrum(Probe):
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
     split: ClassVar[bool] = False
     metrics: ClassVar[tuple[str, ...]] = ("rankme", "alpha-req", "participation-ratio", "two-nn-dimension")
-    features: Literal["train", "test"] = key(
-        "train", "images that are measured; without such a split, all of the data set"
-    )
-    images: int = key(IMAGES, "largest number of images; of more, as many are drawn at random", least=LEAST)
+    features: Literal["train", "test"] = key("train", "images that are measured; without splits, all")
+    images: int = key(IMAGES, "largest number of images; of more, some are drawn", least=LEAST)
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         from unseen.metrics.intrinsic_dimension import two_nn

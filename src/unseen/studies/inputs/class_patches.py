@@ -167,7 +167,7 @@ class ClassPatchStage(Stage):
         done = [found.done.get(each.dataset, 1.0) for each in features]
         rows = [self._row(*each) for each in zip(features, done, memory, strict=True)]
         notices = [*found.faults, *self._short(features)]
-        return Planned(cells, rows, notices, found.seconds, found.bytes, max(memory, default=0))
+        return Planned(cells, rows, notices, found.seconds, found.bytes, lambda: max(memory, default=0))
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         found = self.source.found(out / PATCHES, means, watch)

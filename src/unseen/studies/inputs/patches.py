@@ -173,7 +173,7 @@ class PatchStage(Stage):
                 rows.append(_row(data, self.backbones[place], size, number, memory.bytes))
                 notices += memory.notices
             planned.add(folder)
-        return Planned(cells, rows, notices, seconds, disk, max(int(row["memory"]) for row in rows))
+        return Planned(cells, rows, notices, seconds, disk, lambda: max(int(row["memory"]) for row in rows))
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
         finders = self._finders(out)

@@ -55,7 +55,7 @@ class Planned:
         notices: requested work that cannot be done.
         extraction: estimated seconds for missing features.
         disk: bytes still to be written.
-        memory: bytes needed for the largest missing job.
+        memory: counts the bytes needed for the largest job; called if one is missing, since it may take PyTorch.
     """
 
     cells: Cells
@@ -63,7 +63,7 @@ class Planned:
     notices: Sequence[Notice] = ()
     extraction: float = 0.0
     disk: int = 0
-    memory: int = 0
+    memory: Callable[[], int] = int
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Stage(ABC):
             probing=cells.seconds(left) - (planned.extraction if self.extracting else 0.0),
             disk=planned.disk,
             free=free_disk(out) if self.stores else 0,
-            memory=planned.memory if left else 0,
+            memory=planned.memory() if left else 0,
             alone=self.alone,
             extracting=self.extracting,
             loads=loads(jobs, left, cells.cost if left else even, cells.shared),  # counting costs takes PyTorch

@@ -68,7 +68,7 @@ class VectorStage(Stage):
             [*found.faults, *self._skipped(features)],
             found.seconds,
             found.bytes,
-            self._memory(features),
+            partial(self._memory, features),
         )
 
     def prepare(self, out: Path, means: Means, watch: Watch) -> Prepared:
