@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -70,8 +69,8 @@ def draw_attention(pixels: NDArray[np.uint8], maps: NDArray[np.floating], grid: 
     sheet = Image.new("RGB", ((len(maps) + 1) * width + len(maps) * GAP, HEIGHT), "white")
     sheet.paste(whole, (0, 0))
     for place, each in enumerate(maps, start=1):
-        small = torch.from_numpy(each.astype(np.float32)).view(1, 1, *grid)
-        large = torch.nn.functional.interpolate(small, (HEIGHT, width), mode="bilinear")[0, 0].numpy()
+        small = Image.fromarray(each.astype(np.float32).reshape(grid))
+        large = np.asarray(small.resize((width, HEIGHT), Image.Resampling.BILINEAR))
         sheet.paste(Image.fromarray(overlay(np.asarray(whole), large)), (place * (width + GAP), 0))
     with atomic_write(path) as file:
         sheet.save(file, format="PNG", optimize=True)
