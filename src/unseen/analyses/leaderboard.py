@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from unseen.backbones.catalogue import catalogue
 from unseen.errors import UserError, argument, did_you_mean, option
 from unseen.metrics.paired.standings import Standings
-from unseen.papers.concept_generalization import DOMAINS, measured_accuracies, published_accuracies
+from unseen.papers.concept_generalization import DOMAINS, SEEN, measured_accuracies, published_accuracies
 from unseen.papers.leaderboard import BY, By, Leaderboard, Own, leaderboard
 from unseen.runs.cautions import Caution
 from unseen.runs.comparability_words import RERUN, caveats, comparison_notices, refuse_other_data, with_protocol
@@ -139,6 +139,8 @@ def any_leaderboard(
 ) -> "Leaderboard | StudyLeaderboard":
     """The leaderboard of ImageNet-CoG, with runs on its concepts and results files, or that of runs of any study.
 
+    Runs on its levels without the seen concepts, such as those of a suite, are ranked among themselves.
+
     Args:
         shots: a number, or `all`; by default all, and of other studies the most of each probe.
         by: one of `BY`, by default `l5`; or a data set of the runs, whose backbones are then ranked among themselves.
@@ -149,7 +151,8 @@ def any_leaderboard(
 
         records = [read_record(folder)[0] for folder in folders]
         datasets = {domain.name for record in records for domain in record.domains}
-        if any(record.published != PROTOCOL for record in records) or (by in datasets and by not in BY):
+        apart = any(record.published != PROTOCOL for record in records) or SEEN not in datasets
+        if apart or (by in datasets and by not in BY):
             from unseen.analyses.core.study_leaderboard import study_leaderboard
 
             mean = by == "mean" and by not in datasets

@@ -136,7 +136,8 @@ def report_on(
     kinds = page_kinds(folders)
     if (id_sets or ood_sets) and kinds != ["shifts"]:
         raise UserError(f"{argument('id')} and {argument('ood')} are only for runs on test sets of shifts")
-    if compare is None and (across or len(kinds) > 1):
+    suite = kinds == ["concepts", "tasks"] and not across and _is_suite_without_seen(folders)
+    if compare is None and (across or (len(kinds) > 1 and not suite)):
         from unseen.report.axes.across_runs import study_axes
         from unseen.report.axes.page import axes_page
 
@@ -145,6 +146,9 @@ def report_on(
         return with_studies(with_suites(compared, folders), folders, beside)
     pair = None if compare is None else _pair(folders, compare, shots)
     found = _shift_page(folders, id_sets, ood_sets) if kinds[0] == "shifts" else PAGES[kinds[0]](folders)
+    if suite:
+        told = "This page is about the concepts; scores on the other data sets are in the section about the suite."
+        found = replace(found, page=replace(found.page, notices=[told, *found.page.notices]))
     return with_studies(with_suites(with_resolution(found, folders, kinds[0], pair), folders), folders, beside)
 
 
@@ -220,6 +224,15 @@ def with_suites(found: Reported, folders: Sequence[Path]) -> Reported:
     first, sections = found.pair is not None, [*found.page.sections]  # a comparison that was asked for stays first
     sections[first:first] = suite_sections(folders, _of_suites(folders))
     return replace(found, page=replace(found.page, sections=sections))
+
+
+def _is_suite_without_seen(folders: Sequence[Path]) -> bool:
+    """Whether runs are of a suite of levels and tasks: the page across axes needs seen concepts too."""
+    from unseen.analyses.core.suites import suites_of
+    from unseen.runs.record import read_record
+
+    seen = any(domain.seen for folder in folders for domain in read_record(folder)[0].domains)
+    return not seen and bool(suites_of(folders))
 
 
 def _of_suites(folders: Sequence[Path]) -> "RunData":

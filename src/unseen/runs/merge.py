@@ -166,9 +166,9 @@ def _part(data: RunData, backbone: Backbone, renamed: Mapping[str, str]) -> _Mer
 
 
 def _refuse_other_studies(runs: Sequence[tuple[str, RunData]]) -> None:
-    """Refuse runs of different studies, which have different pages."""
+    """Refuse runs of different studies, which have different pages; one study may have levels and other data sets."""
     by_axis = {axis: name for name, data in runs for axis in data.axes}
-    if "tasks" in by_axis and len(by_axis) > 1:
+    if "tasks" in by_axis and len(by_axis) > 1 and all(len(data.axes) == 1 for _, data in runs):
         each = " and ".join(f"{name} measures {axis}" for axis, name in by_axis.items())
         raise UserError(f"{each}: this page shows one axis; use unseen report with all of them for a page across axes")
 
