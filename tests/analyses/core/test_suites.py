@@ -8,13 +8,14 @@ import pytest
 from run_folders import write_concept_run
 
 from unseen.analyses.core.study_leaderboard import StudyLeaderboard
+from unseen.analyses.core.suites import partial_datasets, suite_scores
 from unseen.analyses.leaderboard import any_leaderboard
 from unseen.data.registry import DATASETS
 from unseen.papers.comparability import ScoredData
 from unseen.papers.suites import SUITES
 from unseen.report.of_runs import report_on, write_run_pages
 from unseen.runs.data import Backbone
-from unseen.runs.record import read_record, write_run
+from unseen.runs.record import read_record, read_run, write_run
 
 LEVELS = ("l1", "l2", "l3", "l4", "l5")
 UNIC = SUITES["unic-15"]
@@ -52,3 +53,24 @@ def test_levels_and_data_sets_without_seen_concepts_have_a_page(tmp_path: Path, 
         assert isinstance(board, StudyLeaderboard)
         assert len(board.rankings) == 2
     assert len(write_run_pages(folders[0])) == 2
+
+
+def test_only_the_published_levels_are_those_of_the_suite(tmp_path: Path) -> None:
+    data = read_run(unic_run(tmp_path / "run", UNIC.datasets))
+    assert partial_datasets(UNIC, data) == []
+    assert suite_scores(UNIC, data)[0].mean("mine") == pytest.approx(0.5 + 0.02 * 7)
+    others = {
+        "concepts": replace(data, published=""),
+        "first version": replace(data, published="cog-v1"),
+        "images": replace(data, scored=[replace(each, images={"train": 40, "test": 20}) for each in data.scored]),
+        "classes": replace(data, scored=[replace(each, classes=100) for each in data.scored]),
+        "part": replace(data, scored=[replace(each, limit=20) for each in data.scored]),
+        "variant": replace(data, scored=[replace(each, variant="balanced") for each in data.scored]),
+        "unknown": replace(data, scored=[]),
+        "merged": replace(data, published="", parts=[("a", data), ("b", replace(data, published=""))]),
+    }
+    for name, other in others.items():
+        assert {*LEVELS} <= {*partial_datasets(UNIC, other)}, name
+        assert suite_scores(UNIC, other)[0].mean("mine") is None, name
+    tasks_beside = replace(data, published="", parts=[("a", data), ("b", data.on_axes("tasks"))])
+    assert partial_datasets(UNIC, tasks_beside) == []

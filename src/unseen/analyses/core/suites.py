@@ -12,6 +12,8 @@ import numpy as np
 
 from unseen.data.registry import DATASETS
 from unseen.errors import UserError
+from unseen.papers.comparability import OTHER_DATA, Code, compare, published_domain
+from unseen.papers.concept_generalization import LEVELS
 from unseen.papers.suites import SUITES, Suite
 from unseen.runs.data import RunData
 from unseen.runs.record import read_record
@@ -21,6 +23,10 @@ from unseen.studies.toml import read_study
 from unseen.text.words import joined
 
 TOP1 = "top1"
+COG = "cog-v2"
+"""The levels of suites."""
+OTHER_IMAGES: frozenset[Code] = OTHER_DATA | {"part", "other-variant"}
+"""Why images of a level are not those of the suite."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class SuiteScores:
 
     Attributes:
         values: backbone → data set → mean over seeds.
-        partial: data sets that are there only in part, by a limit of images or other numbers of images.
+        partial: data sets that are there only in part, by a limit of images, or have other images than in the suite.
     """
 
     suite: Suite
@@ -131,14 +137,23 @@ def lacking_of(scores: SuiteScores, titles: Mapping[str, str]) -> str:
 
 
 def partial_datasets(suite: Suite, data: RunData) -> list[str]:
-    """The data sets of a suite of which a run has other numbers of images than a complete copy."""
+    """The data sets of a suite of which a run has other images, or another number of them, than the suite."""
     limited = {each.name for each in data.domains if each.limit is not None}
     for each in data.scored:
         known = DATASETS.get(each.domain)
         expected = known.parts if known is not None else {}
         if sum(expected.values()) and each.images and sum(expected.values()) != sum(each.images.values()):
             limited.add(each.domain)
+    limited |= {each.name for each in data.domains if each.name in LEVELS and not _is_published_level(each.name, data)}
     return [name for name in suite.datasets if name in limited]
+
+
+def _is_published_level(level: str, data: RunData) -> bool:
+    """Whether all scores on a level are on the concepts and images of ImageNet-CoG."""
+    runs = [run for _, run in data.parts if any(each.name == level for each in run.domains)] or [data]
+    scored = [compare(each, published_domain(COG, level)) for each in data.scored if each.domain == level]
+    reasons = {reason.code for verdict in scored for reason in verdict.reasons}
+    return all(run.published == COG for run in runs) and bool(scored) and not reasons & OTHER_IMAGES
 
 
 def _main_scores(scores: Iterable[Score], datasets: Container[str]) -> list[Score]:
