@@ -161,7 +161,7 @@ def page_of_results(
             for backbone in data.backbones
             for domain in data.domains
             if backbone.was_trained_on(domain)
-            for name in (domain.name, own_name(domain.name))
+            for name in {domain.name, own_name(domain.name), names.get((backbone.name, domain.name), domain.name)}
         },
     )
 
