@@ -1,6 +1,9 @@
 """The training data of a backbone, as far as its source and the tag of its weights reveal it."""
 
 import re
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+from functools import cache
 from typing import Literal
 
 from unseen.backbones.backbone import RANDOM
@@ -19,6 +22,8 @@ OTHER_DATA: dict[TrainingData, re.Pattern[str]] = {
 }
 IMAGENET_1K = ("imagenet1k", "imagenet", "in1k", "ilsvrc2012")
 """Its names without signs."""
+ALIKE, SHORTEST = 0.82, 4
+"""An unknown name is taken for a mistake if it has so many letters, and so many of them are those of a known one."""
 ALONE = re.compile(r"in1k|imagenet1k|^(fb_)?(dino|mae|fcmae)$")
 
 
@@ -42,8 +47,51 @@ def trained_on(name: str, weights: str) -> tuple[TrainingData, ...]:
 
 
 def same_data(one: str, other: str) -> bool:
-    """Whether two names are of one data set, however they are written: `CIFAR-10` and `cifar10`."""
-    return _letters(one) == _letters(other)
+    """Whether two names are of the same images, however they are written: `CIFAR-10` and `cifar10`, or `pcam`.
+
+    Samples are of the images of their data set, and tasks with other labels of the same images too.
+    """
+    return bool(_names(one) & _names(other))
+
+
+def resembled(name: str) -> tuple[str, ...]:
+    """The names of data sets that an unknown name of training data resembles; empty for a known one."""
+    letters, written = _letters(name), _written_names()
+    if letters in {*_known_names(), *written.values(), *IMAGENET_1K} or len(letters) < SHORTEST:
+        return ()
+    alike = [each for each, of in written.items() if SequenceMatcher(None, letters, of).ratio() >= ALIKE]
+    return tuple(alike[:3])
+
+
+def _names(name: str) -> frozenset[str]:
+    """A name and all names of the same images, without signs."""
+    letters = _letters(name)
+    return _known_names().get(letters, frozenset()) | {letters}
+
+
+@cache
+def _known_names() -> Mapping[str, frozenset[str]]:
+    """The name of a data set, and its title → all names of its images; without signs."""
+    from unseen.data.registry import DATASETS
+
+    found = dict[str, frozenset[str]]()
+    for dataset in DATASETS.values():
+        full = DATASETS.get(dataset.sample_of, dataset)
+        names = (dataset.name, dataset.title, full.name, full.title, *full.also_called)
+        letters = frozenset(map(_letters, names))
+        for each in map(_letters, (dataset.name, dataset.title)):
+            found[each] = found.get(each, frozenset()) | letters
+    return found
+
+
+@cache
+def _written_names() -> Mapping[str, str]:
+    """The names by which data sets other than test sets of shifts are given → the same without signs."""
+    from unseen.data.registry import DATASETS
+
+    known = [each for each in DATASETS.values() if each.shifted is None and not each.sample_of]
+    names = [name for each in known for name in (each.name, *each.also_called)]
+    return {name: _letters(name) for name in dict.fromkeys(names)}
 
 
 def is_imagenet_1k(name: str) -> bool:

@@ -115,14 +115,15 @@ class Backbone:
     classifier: str | None = None
 
     def was_trained_on(self, domain: Domain) -> bool:
-        """Whether a data set is among its training data by name.
+        """Whether a data set, or another one of the same images, is among its training data by name.
 
         Data that are meant to be those of the training are not asked about: seen concepts, and test sets in
         distribution.
         """
         if domain.seen or domain.shifted is False or domain.axis == "concepts":
             return False
-        return any(same_data(each, name) for each in self.training_data or () for name in (domain.name, domain.title))
+        names = [domain.name, domain.title, *([domain.origin.name] if domain.origin else [])]
+        return any(same_data(each, name) for each in self.training_data or () for name in names)
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,10 @@ SENTENCES = {
     "random-weights": "{backbone} has random weights: it was not trained.",
     "other-size": "{backbone} was given images of {size} pixels; the published models were given {published}.",
     "trained-on": "{backbone} was trained on {title}: scores there are no measure of transfer, and never best.",
+    "training-data-unknown": (
+        "{backbone} is declared to be trained on {data}, which is no data set here: if {nearest} is meant, correct it, "
+        "since its scores there are taken for transfer."
+    ),
 }
 BACKBONE = "backbone"
 """The argument with the name of a backbone."""
@@ -151,6 +155,10 @@ SEVERAL = {
     "random-weights": "{backbone} have random weights: they were not trained.",
     "other-size": "{backbone} were given images of {size} pixels; the published models were given {published}.",
     "trained-on": "{backbone} were trained on {title}: scores there are no measure of transfer, and never best.",
+    "training-data-unknown": (
+        "{backbone} are declared to be trained on {data}, which is no data set here: if {nearest} is meant, correct "
+        "it, since their scores there are taken for transfer."
+    ),
 }
 """Sentences about several backbones, by code."""
 

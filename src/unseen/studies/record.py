@@ -12,7 +12,7 @@ import numpy as np
 
 from unseen.backbones.backbone import RANDOM as RANDOM_WEIGHTS
 from unseen.backbones.catalogue import Published
-from unseen.backbones.training_data import is_imagenet_1k, published_as, trained_on
+from unseen.backbones.training_data import is_imagenet_1k, published_as, resembled, same_data, trained_on
 from unseen.data.concepts.domains import SEEN
 from unseen.data.core.dataset import Dataset
 from unseen.data.core.decoding.transform import Transform
@@ -258,13 +258,21 @@ def random_notices(described: Iterable[Described]) -> list[Notice]:
 
 
 def training_notices(backbones: Iterable[Backbone], domains: Sequence[Domain]) -> list[Notice]:
-    """Notices about data sets that are among the training data of a backbone, by name."""
-    return [
+    """Notices about data sets that are among the training data of a backbone, and about names that may be mistakes."""
+    known, used = [*backbones], {name for domain in domains for name in (domain.name, domain.title)}
+    among = [
         notice("trained-on", backbone=each.name, title=domain.title)
         for domain in domains
-        for each in backbones
+        for each in known
         if each.was_trained_on(domain)
     ]
+    unknown = [
+        notice("training-data-unknown", backbone=each.name, data=data, nearest=" or ".join(nearest))
+        for each in known
+        for data in each.training_data or ()
+        if (nearest := resembled(data)) and not any(same_data(data, name) for name in used)
+    ]
+    return among + unknown
 
 
 def size_notices(described: Iterable[Described]) -> list[Notice]:

@@ -78,6 +78,8 @@ class Dataset:
         gaps: whether classes may be without training or validation images. They stay in the score, and those that only
             test images have are named by a notice.
         sample_of: name of the data set that this is a sample of; it is used only where it is named.
+        also_called: other names of its images: usual ones, and one that data sets of the same images share. A backbone
+            that was trained on one of these names was trained on the data set.
         revision: of a test set, increased when this code starts to give other pixels or labels for the same files.
         content: for a user's own data set, the hash of its images, classes and splits; otherwise empty.
         shared: number of test images of a user's own data set that are also training images, if the user allowed them.
@@ -102,6 +104,7 @@ class Dataset:
     space: LabelSpace | None = None
     gaps: bool = False
     sample_of: str = ""
+    also_called: tuple[str, ...] = ()
     revision: int = 1
     content: str = ""
     shared: int = 0

@@ -21,6 +21,7 @@ def read(place: Path) -> Listing:
 DATASET = Dataset(
     name="aircraft",
     title="FGVC-Aircraft",
+    also_called=("fgvc-aircraft-2013b",),
     classes=100,
     metric="mean-per-class",
     test="author",

@@ -46,6 +46,7 @@ def _name(names: list[str], image: dict[str, Any], file: Path) -> str:
 DATASET = Dataset(
     name="cars",
     title="Stanford Cars",
+    also_called=("cars196",),
     classes=196,
     metric="top1",
     test="author",

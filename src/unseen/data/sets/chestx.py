@@ -27,6 +27,7 @@ def read(place: Path) -> Listing:
 DATASET = Dataset(
     name="chestx",
     title="ChestX-ray8",
+    also_called=("chest-xray14",),
     classes=7,
     metric="top1",
     test=None,

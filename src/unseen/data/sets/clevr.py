@@ -76,6 +76,7 @@ def _dataset(name: str, title: str, classes: int, label: Callable[[Objects, str]
     return Dataset(
         name=name,
         title=title,
+        also_called=("clevr",),
         classes=classes,
         metric="top1",
         test="author",

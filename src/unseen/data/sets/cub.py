@@ -29,6 +29,7 @@ def _table(path: Path) -> dict[str, str]:
 DATASET = Dataset(
     name="cub",
     title="CUB-200-2011",
+    also_called=("cub-200",),
     classes=200,
     metric="top1",
     test="author",

@@ -54,6 +54,7 @@ def _pixels(drawings: NDArray[np.uint8], chosen: list[int]) -> NDArray[np.uint8]
 DATASET = Dataset(
     name="drawings",
     title="drawings (Quick, Draw!)",
+    also_called=("quickdraw",),
     classes=340,
     metric="top1",
     test="author",

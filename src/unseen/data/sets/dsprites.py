@@ -102,6 +102,7 @@ def _dataset(attribute: str) -> Dataset:
     return Dataset(
         name=f"dsprites-{attribute}",
         title=f"dSprites, {attribute}",
+        also_called=("dsprites",),
         classes=CLASSES,
         metric="top1",
         test="author",

@@ -21,6 +21,7 @@ def read(place: Path) -> Listing:
 DATASET = Dataset(
     name="dtd",
     title="Describable Textures (DTD)",
+    also_called=("describable textures",),
     classes=47,
     metric="top1",
     test="author",

@@ -11,6 +11,7 @@ DATASET = replace(
     eurosat.DATASET,
     name="eurosat-split",
     title="EuroSAT, with test images",
+    also_called=("eurosat",),
     test="held-810",
     validation="held-540",
     few_shot="other",

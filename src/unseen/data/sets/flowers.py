@@ -33,6 +33,7 @@ def _numbers(file: Path, name: str) -> list[int]:
 DATASET = Dataset(
     name="flowers",
     title="Oxford 102 Flowers",
+    also_called=("flowers102", "oxford-flowers", "oxford-flowers102"),
     classes=102,
     metric="mean-per-class",
     test="author",

@@ -75,6 +75,7 @@ def _parts(place: Path) -> list[str]:
 DATASET = Dataset(
     name="kitti-distance",
     title="KITTI, distance of the closest vehicle",
+    also_called=("kitti",),
     classes=4,
     metric="top1",
     test="author",

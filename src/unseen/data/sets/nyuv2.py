@@ -112,6 +112,7 @@ DATASETS = (
     Dataset(
         name="nyuv2-normals",
         title="NYUv2 surface normals",
+        also_called=("nyuv2", "nyu-depth-v2"),
         target="normals",
         classes=0,
         counts=_COUNTS,
@@ -123,6 +124,7 @@ DATASETS = (
     Dataset(
         name="nyuv2-depth",
         title="NYUv2 depth",
+        also_called=("nyuv2", "nyu-depth-v2"),
         target="depth",
         classes=0,
         counts=_COUNTS,

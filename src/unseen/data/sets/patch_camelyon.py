@@ -82,6 +82,7 @@ def _labels(images: Path, labels: Path) -> list[int]:
 DATASET = Dataset(
     name="patch-camelyon",
     title="PatchCamelyon",
+    also_called=("pcam",),
     classes=2,
     metric="top1",
     test="author",

@@ -23,6 +23,7 @@ def read(place: Path) -> Listing:
 DATASET = Dataset(
     name="pets",
     title="Oxford-IIIT Pets",
+    also_called=("oxford-pets", "oxford-iiit-pet"),
     classes=37,
     metric="mean-per-class",
     test="author",

@@ -25,6 +25,7 @@ def class_and_file(row: Row) -> str:
 DATASET = Dataset(
     name="resisc45",
     title="RESISC45",
+    also_called=("nwpu-resisc45",),
     classes=45,
     metric="top1",
     test="author",

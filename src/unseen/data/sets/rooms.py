@@ -72,6 +72,7 @@ def _dataset(target: Target, title: str, classes: tuple[str, ...]) -> Dataset:
     return Dataset(
         name=f"rooms-{kind}",
         title=f"rendered rooms, {title}",
+        also_called=("rooms",),
         target=target,
         classes=len(classes),
         names=classes,

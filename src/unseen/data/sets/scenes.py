@@ -142,6 +142,7 @@ def _dataset(*, seen: bool, boxes: bool) -> Dataset:
     return Dataset(
         name=f"scenes-{word}{'-boxes' if boxes else ''}",
         title=f"scenes of drawings, {word} concepts",
+        also_called=(f"scenes-{word}",),
         target="boxes" if boxes else "map",
         classes=len(names),
         names=names,

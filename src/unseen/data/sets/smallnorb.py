@@ -113,6 +113,7 @@ def _dataset(attribute: str, classes: int, column: int) -> Dataset:
     return Dataset(
         name=f"smallnorb-{attribute}",
         title=f"SmallNORB, {attribute}",
+        also_called=("smallnorb",),
         classes=classes,
         metric="top1",
         test="author",

@@ -103,6 +103,7 @@ DATASETS = (
     Dataset(
         name="voc-detection",
         title="PASCAL VOC detection, 07+12",
+        also_called=("voc2007", "voc2012"),
         target="boxes",
         classes=len(CLASSES),
         names=CLASSES,
@@ -121,6 +122,7 @@ DATASETS = (
     Dataset(
         name="voc-segmentation",
         title="PASCAL VOC 2012 segmentation",
+        also_called=("voc2012",),
         target="map",
         classes=1 + len(CLASSES),
         names=("background", *CLASSES),
