@@ -20,6 +20,10 @@ class UserError(Exception):
     """A mistake by the user: one sentence that says what is wrong, where, and what to do."""
 
 
+class MissingDataError(UserError):
+    """A data set that is not there at all."""
+
+
 class ImageError(UserError):
     """Images that cannot be used; work on other images may continue."""
 

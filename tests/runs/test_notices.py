@@ -2,7 +2,7 @@
 
 from string import Formatter
 
-from unseen.runs.notices import SENTENCES, SEVERAL, Notice, notice, notice_sentences, notice_text, told
+from unseen.runs.notices import SENTENCES, SEVERAL, Notice, not_found, notice, notice_sentences, notice_text, told
 
 LAYERS = [f"vit/blocks.{number}" for number in range(3)]
 
@@ -28,6 +28,16 @@ def test_other_notices_stay_apart() -> None:
     other = Notice("random-weights", (("backbone", "b"),), runs=("one",))
     assert notice_sentences([*apart, other]) == [each.sentence for each in [*apart, other]]
     assert notice_text([other, *apart]).startswith(f"one: {other.sentence} One. Two.")
+
+
+def test_missing_data_sets_are_in_one_sentence_and_large_numbers_have_separators() -> None:
+    lost = [not_found(name) for name in ("dtd", "pets", "cars")]
+    [sentence] = notice_sentences(lost)
+    assert "dtd, pets and cars" in sentence
+    assert notice_sentences(lost[:1]) == [lost[0].sentence]
+    assert [each.domain for each in lost] == ["dtd", "pets", "cars"]
+    gaps = notice("classes-only-tested", "x", title="X", classes="7", images=40, of=1880)
+    assert "40 of 1,880" in gaps.sentence
 
 
 def test_every_notice_about_a_backbone_has_a_sentence_about_several() -> None:

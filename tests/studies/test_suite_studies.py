@@ -116,14 +116,14 @@ def test_a_whole_suite_has_its_means(root: Path) -> None:
     for data in (limited, fewer):  # a quick look, and features of other images of the same name
         [of] = suite_scores(suite, data)
         assert (len(of.partial), of.mean(name), of.mean_of_groups(name)) == (19, None, None)
-        assert "have other numbers of images" in lacking_of(of, {})
+        assert lacking_of(of, {}).startswith("19 of the 19 data sets of VTAB-1k are here, 19 of them")
 
 
 def test_a_part_of_a_suite_runs_and_has_no_mean(root: Path, unseen: Unseen) -> None:
     with_lists(root, "svhn", "dtd", "kitti")
     run = vtab(root)
     assert {score.domain for score in run.scores} == {"vtab-1k-svhn", "vtab-1k-dtd", "vtab-1k-kitti-distance"}
-    assert sum(each.code == "left-out" for each in run.told) == 16
+    assert sum(each.code == "not-found" for each in run.told) == 16
     [found], name = suite_scores(SUITES["vtab-1k"], run), run.backbones[0].name
     assert (len(found.missing), found.mean(name), found.mean_of_groups(name)) == (16, None, None)
     assert set(found.groups(name).values()) == {None}
@@ -208,6 +208,8 @@ def test_doctor_of_a_study(root: Path, unseen: Unseen) -> None:
     assert [rows[f"vtab-1k-{name}"]["state"] for name in ("dtd", "svhn", "dmlab")] == ["complete", "partial", "missing"]
     assert "000002.jpg" in rows["vtab-1k-svhn"]["advice"]
     assert rows["vtab-1k-dmlab"]["advice"].startswith("expected in vtab-1k/dmlab or dmlab/2.0.1 or dmlab; ")
+    _, _, said = unseen("doctor", "--study", "vtab-1k", "--data", root / "data")
+    assert "1 of 19 data sets are there, and 1 in part." in " ".join(said.split())
     code, out, _ = unseen("doctor", "--study", "unic-15", "--data", root / "data", "--json")
     rows = {row["dataset"]: row for row in json.loads(out)}
     assert len(rows) == 15
@@ -220,7 +222,9 @@ def test_a_suite_without_its_data(root: Path, unseen: Unseen) -> None:
     code, _, err = unseen("run", "vtab-1k", "--backbone", nets(root)[0], "--data", root / "data", "--out", root / "run",
                           "--allow-code")  # fmt: skip
     assert code == 2
-    assert "vtab-1k-caltech101: not found; expected vtab-1k/caltech101 below" in " ".join(err.split())
+    said = " ".join(err.split())
+    assert "19 of the 19 data sets were not found; unseen doctor --study vtab-1k" in said
+    assert len(said) < 200
     assert not (root / "run/run.json").exists()
 
 
@@ -232,7 +236,8 @@ def test_levels_without_images_are_left_out_of_a_suite(root: Path, monkeypatch: 
     study = study_of("unic-15", seeds=1, shots=[1], logistic={"protocol": "cog-v2-short"})
     run = run_of(study, root / "run", nets(root)[:1], data=root / "data")
     assert {score.domain for score in run.scores} == {name}
-    left = [each.domain for each in run.told if each.code == "left-out"]
+    left = [each.domain for each in run.told if each.code == "not-found"]
+    assert run.notice.count("Not found, so left out") == 1
     assert {*left} == {*SUITES["unic-15"].datasets} - {name}
     [found] = suite_scores(SUITES["unic-15"], run)
     assert isinstance(found, SuiteScores)

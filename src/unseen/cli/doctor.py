@@ -69,9 +69,12 @@ def _how_much(study: str, states: list[str]) -> str:
     there = sum(state not in {"missing", "partial"} for state in states)
     if there == len(states):
         return f"\nAll data of {study} are there."
+    partial = states.count("partial")
+    some = f", and {partial} in part" if partial else ""
+    of = "those that are missing or there only in part" if partial else "the others"
     return (
-        f"\n{there} of {len(states)} rows are there. A run of {study} leaves the others out and says so; it has no "
-        "mean over all of them."
+        f"\n{there} of {len(states)} data sets are there{some}. A run of {study} leaves out {of}, and says so; it has "
+        "no mean over all of them."
     )
 
 

@@ -51,7 +51,7 @@ SUITES: Mapping[str, Suite] = {
         ),
         Suite(
             "unic-15",
-            "the 15 data sets of UNIC",
+            "UNIC",
             (
                 *(
                     "l1",
@@ -74,7 +74,7 @@ SUITES: Mapping[str, Suite] = {
         ),
         Suite(
             "dinov2-fine-grained",
-            "the 12 data sets of DINOv2",
+            "DINOv2’s table 8",
             (
                 *("food101", "cifar10", "cifar100", "sun397", "cars", "aircraft", "voc2007", "dtd", "pets"),
                 *("caltech101", "flowers", "cub"),

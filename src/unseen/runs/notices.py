@@ -12,9 +12,12 @@ from unseen.errors import argument, option
 from unseen.text.words import joined
 
 Argument = str | int | float
+NOT_FOUND, DATASET = "not-found", "dataset"
+"""The code of data sets that are not there, and the argument with their name."""
 SENTENCES = {
     "told": "{text}",
     "left-out": "Left out: {text}.",
+    NOT_FOUND: "Not found, so left out: {dataset}. unseen doctor says what is expected where, and how to get it.",
     "unfinished": "This run is not finished: {left} of {jobs} jobs have no result yet.",
     "failed": "Failed: {text}.",
     "short-protocol": "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs.",
@@ -112,13 +115,15 @@ SENTENCES = {
         "optimistic."
     ),
     "no-episodes": "{title}: no {settings} episodes, as it has {reason}.",
-    "test-in-training": ("{title}: {images} of {of} test images are also training images, so its scores are too high."),
+    "test-in-training": (
+        "{title}: {images:,} of {of:,} test images are also training images, so its scores are too high."
+    ),
     "untrained-classes": (
         "{title}: no training image shows {classes}, which test images show; this cannot be learned, and scores of 0 "
         "lower the mean."
     ),
     "classes-only-tested": (
-        "{title}: no training or validation image is of {classes}. Their {images} of {of} test images stay in the "
+        "{title}: no training or validation image is of {classes}. Their {images:,} of {of:,} test images stay in the "
         "score, and count as wrong."
     ),
     "features-read-again": (
@@ -205,17 +210,20 @@ def _written(template: str, arguments: Mapping[str, Argument]) -> str:
 
 
 def notice_sentences(notices: Iterable[Notice]) -> list[str]:
-    """The sentences of notices; one for all backbones that have the same notice."""
+    """The sentences of notices; one for all backbones that have the same notice, and for all missing data sets."""
     groups: dict[Notice, dict[str, Notice]] = {}
     for each in notices:
-        backbone = str(dict(each.arguments).get(BACKBONE, "")) if each.code in SEVERAL else ""
-        others = tuple(pair for pair in each.arguments if pair[0] != BACKBONE) if backbone else each.arguments
-        groups.setdefault(replace(each, arguments=others), {})[backbone] = each
+        key = BACKBONE if each.code in SEVERAL else DATASET if each.code == NOT_FOUND else ""
+        name = str(dict(each.arguments).get(key, ""))
+        others = tuple(pair for pair in each.arguments if pair[0] != key) if name else each.arguments
+        shared = replace(each, arguments=others, domain="" if key == DATASET else each.domain)
+        groups.setdefault(shared, {})[name] = each
     sentences = []
-    for shared, by_backbone in groups.items():
-        [first, *more] = by_backbone.values()
-        names = {BACKBONE: joined(list(by_backbone))}
-        sentences.append(_written(SEVERAL[first.code], {**dict(shared.arguments), **names}) if more else first.sentence)
+    for shared, by_name in groups.items():
+        [first, *more] = by_name.values()
+        names = {BACKBONE if first.code in SEVERAL else DATASET: joined(list(by_name))}
+        template = SEVERAL.get(first.code, SENTENCES[first.code])
+        sentences.append(_written(template, {**dict(shared.arguments), **names}) if more else first.sentence)
     return sentences
 
 
@@ -232,6 +240,11 @@ def told(text: str) -> Notice:
 def left_out(domain: str, text: str) -> Notice:
     """A notice about a requested domain or data set that cannot be used; the text names it and the reason."""
     return notice("left-out", domain, text=text)
+
+
+def not_found(domain: str) -> Notice:
+    """A notice about one of many requested data sets that are not there."""
+    return notice(NOT_FOUND, domain, **{DATASET: domain})
 
 
 def unfinished(left: int, jobs: int) -> list[Notice]:

@@ -17,9 +17,9 @@ from unseen.data.own.own_data import PLACE_KEYS, OwnData
 from unseen.data.registry import DATASETS, dense_sets, shift_sets, task_sets
 from unseen.data.sources.repository import is_repository
 from unseen.data.test_sets import get_sets, sets_below
-from unseen.errors import UserError, did_you_mean, option
+from unseen.errors import MissingDataError, UserError, did_you_mean, option
 from unseen.probes.probe import Input
-from unseen.runs.notices import Notice, left_out, told
+from unseen.runs.notices import NOT_FOUND, Notice, left_out, not_found, told
 from unseen.runs.setup import SplitsUsed
 from unseen.studies.concepts.domains import open_domains, splits_used
 from unseen.studies.concepts.levels import ChosenLevels, choose_levels
@@ -27,7 +27,11 @@ from unseen.studies.keys import ALL
 from unseen.studies.places import LEVELS, Places
 from unseen.studies.places import LEVELS as IMAGES
 from unseen.studies.study import Study
+from unseen.studies.toml import shipped_studies
 from unseen.studies.watch import Watch
+
+TOLD_WITH_ADVICE = 3
+"""Data sets that were not found are told one by one, with how to get each; more are told by name only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +148,11 @@ def open_data(
     domains = list(levels.names) if levels and every else [known[w.lower()] for w in words if w.lower() in known]
     domains = [name for name in levels.names if name in domains] if levels else []
     others = [word for word in words if word.lower() not in known and word != ALL]
-    found, notices, absent = list[StudyData](), list[Notice](), list[Notice]()
+    found, notices, absent, lost = list[StudyData](), list[Notice](), list[Notice](), list[str]()
     splits: SplitsUsed | None = None
     if levels and others and features is None and lacks_level_images(levels, places):
         absent = [left_out(name, f"{name}: the images of the levels are not there") for name in domains]
-        domains = []
+        lost, domains = domains, []
     if levels and domains:
         if features is None:
             opened, sentences = open_domains(study, levels, domains, places, watch)
@@ -164,6 +168,9 @@ def open_data(
         there = {each.name for each in found}
         found += more.named([word for word in others if word not in there], given)
         absent, folders = [*absent, *more.absent], more.folders
+        lost = [*lost, *more.lost]
+    if len(lost) > TOLD_WITH_ADVICE:
+        absent = [not_found(each.domain) if each.domain in lost else each for each in absent]
     if not found and not folders:
         raise UserError(_nothing(study, absent, features))
     refuse_same_names(each.name for each in found)
@@ -212,7 +219,14 @@ def _turned(data: StudyData, exif: bool) -> StudyData:
 
 def _nothing(study: Study, absent: Sequence[Notice], features: Path | None) -> str:
     if study.datasets != (ALL,) and absent:
-        return "; ".join(each.text for each in absent)
+        lost = sum(each.code == NOT_FOUND for each in absent)
+        others = [each.text for each in absent if each.code != NOT_FOUND]
+        of = f" --study {study.name}" if study.name in shipped_studies() else ""
+        none = (
+            f"{lost} of the {len(study.datasets)} data sets were not found; unseen doctor{of} --data FOLDER says "
+            "what is expected where, and how to get it"
+        )
+        return "; ".join([*others, *([none] if lost else [])])
     if features is not None:
         return f"{features}: no features of any data set; each has a folder of its name ({', '.join(task_sets())})"
     return (
@@ -232,6 +246,7 @@ class _Others:
     features: Path | None
     domains: Sequence[str] = ()
     absent: list[Notice] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
 
     def every(self) -> Iterator[StudyData]:
@@ -251,7 +266,7 @@ class _Others:
             try:
                 yield StudyData(dataset, open_dataset(dataset, root))
             except UserError as error:
-                self.absent.append(left_out(dataset.name, str(error)))
+                self._note(dataset, error)
 
     def named(self, words: Sequence[str], given: Sequence[OpenDataset]) -> Iterator[StudyData]:
         """The data sets of some words, each once: known names in the order of the registry, then the user's own."""
@@ -292,7 +307,12 @@ class _Others:
         try:
             yield StudyData(dataset, open_dataset(dataset, self.places.root))
         except UserError as error:
-            self.absent.append(left_out(dataset.name, str(error)))
+            self._note(dataset, error)
+
+    def _note(self, dataset: Dataset, error: UserError) -> None:
+        self.absent.append(left_out(dataset.name, str(error)))
+        if isinstance(error, MissingDataError):
+            self.lost.append(dataset.name)
 
     def _test_set(self, dataset: Dataset) -> StudyData:
         opened = open_dataset(dataset, self.places.root, partial=not self.study.complete)

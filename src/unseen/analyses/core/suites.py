@@ -122,18 +122,21 @@ def lacking_of(scores: SuiteScores, titles: Mapping[str, str]) -> str:
     if not scores.present or not (scores.missing or partial):
         return ""
     parts = []
-    for names, one, several, what in (
-        (scores.missing, "is", "are", "missing"),
-        (partial, "has", "have", "other numbers of images"),
-    ):
+    for names, what in ((scores.missing, "missing"), (partial, "other images, or another number of them")):
         if names:
-            shown = joined([titles.get(name, name) for name in names])
-            parts.append(f"{shown} {one if len(names) == 1 else several} {what}")
-    whole = len(scores.present) - len(partial)
+            parts.append(f"{what}: {joined([title_in(suite, name, titles) for name in names])}")
+    some = f", {len(partial)} of them with other images" if partial else ""
+    are = "is" if len(scores.present) == 1 else "are"
     return (
-        f"{whole} of the {len(suite.datasets)} data sets of {suite.title} are here, so there is no mean of the suite: "
-        f"{'; '.join(parts)}"
+        f"{len(scores.present)} of the {len(suite.datasets)} data sets of {suite.title} {are} here{some}, so there is "
+        f"no mean of the suite; {'; '.join(parts)}"
     )
+
+
+def title_in(suite: Suite, name: str, titles: Mapping[str, str]) -> str:
+    """The title of a data set where its suite is named."""
+    known = DATASETS[name].title if name in DATASETS else name.upper() if name in LEVELS else name
+    return titles.get(name, known).removesuffix(f" ({suite.title})")
 
 
 def partial_datasets(suite: Suite, data: RunData) -> list[str]:

@@ -20,7 +20,7 @@ from unseen.data.core.multi_label import class_names, shown_classes
 from unseen.data.core.rows import ALL, SPLIT_WORDS, Listing, Row
 from unseen.data.core.source import Entry, ImageSource
 from unseen.data.core.split_rules import split_rows
-from unseen.errors import UserError
+from unseen.errors import MissingDataError, UserError
 
 SPLIT_SEED = "split seed"
 """The key in a source's `about` for the seed of its splits; manifests of features keep it."""
@@ -159,7 +159,7 @@ def open_dataset(dataset: Dataset, root: Path | None, *, seed: int = 0, partial:
     if copy is None:
         folders = " or ".join(layout.folder for layout in dataset.layouts)
         below = f" below {root}" if root is not None else ""
-        raise _not_whole(dataset, f"not found; expected {folders}{below}")
+        raise MissingDataError(str(_not_whole(dataset, f"not found; expected {folders}{below}")))
     if copy.listing is None:
         raise _not_whole(dataset, copy.fault)
     if copy.fault and not partial:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from unseen.analyses.core.suites import SuiteScores, lacking_of, suite_scores, suites_of
-from unseen.data.registry import DATASETS
+from unseen.analyses.core.suites import SuiteScores, lacking_of, suite_scores, suites_of, title_in
 from unseen.papers.suites import SUITES, Suite
 from unseen.report.core.metric_words import probe_words
 from unseen.report.core.model import Cell, Column, Row, Section, Table
@@ -36,11 +35,12 @@ def _is_whole(scores: SuiteScores) -> bool:
 
 
 def _section(suite: Suite, found: Sequence[SuiteScores], titles: Mapping[str, str]) -> Section:
-    first = f"{suite.title[:1].upper()}{suite.title[1:]}"
     sentences = [text for each in found for text in _sentences(each, titles)]
     note = f"{suite.citation} Means have no intervals here; where backbones are compared, differences have them."
     tables = [_table(number, each, titles) for number, each in enumerate(found, 1)]
-    return Section(f"suite-{suite.name}", first, [*dict.fromkeys(sentences)], note=note, tables=tables, menu=first)
+    return Section(
+        f"suite-{suite.name}", suite.title, [*dict.fromkeys(sentences)], note=note, tables=tables, menu=suite.title
+    )
 
 
 def _sentences(scores: SuiteScores, titles: Mapping[str, str]) -> Iterator[str]:
@@ -63,13 +63,13 @@ def _probe(scores: SuiteScores) -> str:
 
 def _table(number: int, scores: SuiteScores, titles: Mapping[str, str]) -> Table:
     suite = scores.suite
-    titled = {name: titles.get(name, DATASETS[name].title if name in DATASETS else name) for name in suite.datasets}
+    titled = {name: title_in(suite, name, titles) for name in suite.datasets}
     columns = [
         Column("Backbone", number=False, names=("backbone",)),
         *(Column(f"{title}", f"mean of {len(names)}", names=(title.lower(),)) for title, names in suite.groups.items()),
         *([Column("Mean of groups", f"of {len(suite.groups)}", names=("mean-of-groups",))] if suite.groups else []),
         Column("Mean of data sets", f"of {len(suite.datasets)}", names=("mean-of-datasets",)),
-        *(Column(titled[name].removesuffix(f" ({suite.title})"), names=(name,)) for name in suite.datasets),
+        *(Column(titled[name], names=(name,)) for name in suite.datasets),
     ]
     rows = [Row([*_cells(scores, name)], backbone=name) for name in scores.values]
     caption = f"{suite.title}: {_probe(scores)}, {shots_name(scores.shots)} shots, percent"
