@@ -171,6 +171,11 @@ def test_a_class_of_test_images_only_is_named(root: Path, monkeypatch: pytest.Mo
     assert (said["classes"], said["images"], said["of"], notice.domain) == ("7", 2, 4, name)
     assert all(score.value <= 0.5 for score in run.scores if score.metric == "top1")
     assert {score.probe.partition("-")[0] for score in run.scores} == {"linear", "knn"}
+    assert not any(each.code == "not-fitted" for each in run.told)
+    beside = vtab(root, probes=["linear", "ridge"])
+    [left] = [each for each in beside.told if each.code == "not-fitted"]
+    assert left.domain == name
+    assert str(dict(left.arguments)["reason"]).startswith("ridge ")
     with pytest.raises(UserError, match="ridge needs training images of every class"):
         run_of(study_of("vtab-1k", probes=["ridge"]), root / "other", nets(root), data=root / "data")
 

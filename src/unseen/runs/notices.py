@@ -18,6 +18,7 @@ SENTENCES = {
     "told": "{text}",
     "left-out": "Left out: {text}.",
     NOT_FOUND: "Not found, so left out: {dataset}. unseen doctor says what is expected where, and how to get it.",
+    "not-fitted": "{title}: {reason}, so it has no scores there.",
     "unfinished": "This run is not finished: {left} of {jobs} jobs have no result yet.",
     "failed": "Failed: {text}.",
     "short-protocol": "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs.",

@@ -1,6 +1,6 @@
 """Which probes of a study are fitted to which of its data sets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from unseen.data.core.dataset import Target
@@ -9,6 +9,7 @@ from unseen.data.core.open_dataset import OpenDataset
 from unseen.data.core.rows import ALL, SPLIT_WORDS
 from unseen.errors import UserError
 from unseen.probes.probe import Probe
+from unseen.runs.notices import Notice, notice
 from unseen.studies.class_gaps import untrained_classes
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.text.words import joined
@@ -40,7 +41,7 @@ def why_not(probe: Probe, data: StudyData) -> str:
     if probe.input == "outputs" and data.is_test_set:
         return ""
     if not probe.takes_gaps and data.opened is not None and untrained_classes(data.opened):
-        return f"{probe.name} needs training images of every class"
+        return needs_every_class(probe)
     lacking = [split for split in probe.needed_splits if split not in splits_in(data)]
     return f"{probe.name} needs {joined([SPLIT_WORDS[each] for each in lacking])} images" if lacking else ""
 
@@ -63,6 +64,32 @@ def refuse_unused(probes: Iterable[Probe], opened: OpenedData) -> None:
         reasons = [why_not(probe, data) for probe in every]
         if all(reasons) and (opened.named or not taken(every, opened)):
             raise UserError(f"{data.name}: {'; '.join(reasons)}; unseen ls probes lists what each probe takes")
+
+
+def unfitted(probes: Iterable[Probe], opened: OpenedData) -> Iterator[Notice]:
+    """Notices about probes that take the labels of a data set but not its images, where other probes are fitted.
+
+    That a split is lacking is told only of data sets that the user named.
+    """
+    every = list(probes)
+    for data in opened.data:
+        if data.is_test_set or not any(takes(probe, data) for probe in every):
+            continue
+        for probe in every:
+            reason = why_not(probe, data)
+            gaps = reason == needs_every_class(probe)
+            if reason and probe.takes_target(data.dataset.target) and (gaps or opened.named):
+                yield not_fitted(data.name, data.dataset.title, reason)
+
+
+def not_fitted(name: str, title: str, reason: str) -> Notice:
+    """A notice about a probe that a data set is left out of."""
+    return notice("not-fitted", name, title=title, reason=reason)
+
+
+def needs_every_class(probe: Probe) -> str:
+    """Why a probe cannot be fitted where only test images have some class."""
+    return f"{probe.name} needs training images of every class"
 
 
 def taken(probes: Iterable[Probe], opened: OpenedData) -> list[StudyData]:

@@ -20,6 +20,7 @@ from unseen.runs.shots import refuse_shots
 from unseen.studies.class_gaps import gaps_of_features
 from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage
 from unseen.studies.inputs.vector_features import FeatureSource
+from unseen.studies.matrix import needs_every_class, not_fitted
 from unseen.studies.plan import Cell
 from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.probes import StudyProbes
@@ -158,10 +159,16 @@ class VectorStage(Stage):
         return self.recorded(part)
 
     def _gaps(self, features: Sequence[ProbedFeatures]) -> list[Notice]:
-        """Notices about classes that only test images have, once for all backbones."""
+        """Notices about classes that only test images have, and probes without them, once for all backbones."""
         titles = {each.name: each.dataset.title for each in self.opened.data}
         found = (each for of in features for each in gaps_of_features(of, titles[of.dataset]))
-        return [*dict.fromkeys(found)]
+        without = (
+            not_fitted(of.dataset, titles[of.dataset], needs_every_class(each.probe))
+            for of in features
+            for each in self.probes.every
+            if of.untrained and not each.probe.takes_gaps and each.probe.takes_target(of.target)
+        )
+        return [*dict.fromkeys([*found, *without])]
 
     def _protocol(self, features: ProbedFeatures) -> str:
         """The protocol of the probe whose numbers are published for such data; of another one if it is not fitted."""
