@@ -221,10 +221,12 @@ def _nothing(study: Study, absent: Sequence[Notice], features: Path | None) -> s
     if study.datasets != (ALL,) and absent:
         lost = sum(each.code == NOT_FOUND for each in absent)
         others = [each.text for each in absent if each.code != NOT_FOUND]
-        of = f" --study {study.name}" if study.name in shipped_studies() else ""
+        doctor = "unseen doctor --data FOLDER"
+        if study.name in shipped_studies():
+            doctor = f"unseen doctor --study {study.name} --data FOLDER"
         none = (
-            f"{lost} of the {len(study.datasets)} data sets were not found; unseen doctor{of} --data FOLDER says "
-            "what is expected where, and how to get it"
+            f"{lost} of the {len(study.datasets)} data sets were not found; {doctor} says what is expected where, and "
+            "how to get it"
         )
         return "; ".join([*others, *([none] if lost else [])])
     if features is not None:
