@@ -51,7 +51,7 @@ class DINOv2Linear(Probe):
         "dinov2-linear", "12,500 steps of 1024 images, 13 learning rates", choices=tuple(PROTOCOLS), hint=str
     )
     steps: int | None = key(None, "training steps; unset: the protocol's", least=1, identity=False)
-    inputs: tuple[str, ...] | None = key(None, "inputs such as cls1=0:384; unset: DINOv2's, or all columns")
+    inputs: tuple[str, ...] = key((), "inputs such as cls1=0:384; unset: DINOv2's, or all columns")
     products: str | None = key(None, "number type of products; unset: 16 bits on a GPU", choices=("float32", "float16"))
 
     @property
@@ -83,7 +83,7 @@ class DINOv2Linear(Probe):
 
     def ranges(self, parts: Sequence[VectorPart], dimension: int) -> tuple[Range, ...]:
         """The inputs: as set, else those that features record, else the whole vector."""
-        return read_ranges(self.inputs or (), dimension) or ranges_of(parts) or whole(dimension)
+        return read_ranges(self.inputs, dimension) or ranges_of(parts) or whole(dimension)
 
     def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """That images are not augmented, where the choice is made, and that the training is short, if so."""
@@ -93,7 +93,7 @@ class DINOv2Linear(Probe):
 
     def data_notices(self, vectors: "Vectors", named: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """That features do not have the four inputs of DINOv2."""
-        if self.inputs is None and len(found := ranges_of(vectors.parts)) < 4:
+        if not self.inputs and len(found := ranges_of(vectors.parts)) < 4:
             names = " and ".join(each.name for each in found) or "the whole vector"
             of = vectors.backbone and f" of {vectors.backbone}"
             yield "fewer-inputs", {"probe": self.name, "of": of, "names": names}
@@ -163,7 +163,7 @@ class DINOv2Linear(Probe):
 
     def _widths(self, size: Size) -> list[int]:
         """Dimensions of the inputs; those of DINOv2 if they are not known."""
-        if self.inputs is None:
+        if not self.inputs:
             fifth = size.dimension / 5
             return [round(number * fifth) for number in (1, 2, 4, 5)]
         return [each.width for each in read_ranges(self.inputs, size.dimension)]
