@@ -33,7 +33,7 @@ SENTENCES = {
         "chooses among classifiers on validation images instead of the images it is tested on."
     ),
     "fewer-inputs": (
-        "{probe} is trained on {names} of the features{of}, not on the four inputs of DINOv2, which need "
+        "{probe} is trained on {names} of the features of {backbone}, not on the four inputs of DINOv2, which need "
         "backbone.layers=last-4 and backbone.pool=cls+avg, or columns that are named with inputs."
     ),
     "simple-pyramid": (
@@ -133,6 +133,10 @@ SENTENCES = {
 BACKBONE = "backbone"
 """The argument with the name of a backbone."""
 SEVERAL = {
+    "fewer-inputs": (
+        "{probe} is trained on {names} of the features of {backbone}, not on the four inputs of DINOv2, which need "
+        "backbone.layers=last-4 and backbone.pool=cls+avg, or columns that are named with inputs."
+    ),
     "simple-pyramid": (
         "Beyond the paper, which has only ResNets: {backbone} have maps of one resolution, from which a simple feature "
         "pyramid (Li et al. 2022) makes four. They get images of at most {size} pixels."

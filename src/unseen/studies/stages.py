@@ -191,6 +191,9 @@ def _unused(study: Study, probes: StudyProbes) -> Iterator[str]:
     for each in fields(StudyKeys):
         if not needing.get(each.name, True) and getattr(study, each.name) != each.default:
             yield f"The key {each.name} is not used: no probe of the study ({names}) needs it."
+    for of in probes.every:
+        if of.shots and not any(map(of.probe.takes_shots, of.shots)):
+            yield f"The key shots is not used by {of.probe.name}, which takes no such number of training samples."
 
 
 def _refuse_without_images(probes: StudyProbes) -> None:

@@ -95,8 +95,7 @@ class DINOv2Linear(Probe):
         """That features do not have the four inputs of DINOv2."""
         if not self.inputs and len(found := ranges_of(vectors.parts)) < 4:
             names = " and ".join(each.name for each in found) or "the whole vector"
-            of = vectors.backbone and f" of {vectors.backbone}"
-            yield "fewer-inputs", {"probe": self.name, "of": of, "names": names}
+            yield "fewer-inputs", {"probe": self.name, "backbone": vectors.backbone or "your backbone", "names": names}
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:
