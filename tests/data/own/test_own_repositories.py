@@ -93,3 +93,20 @@ def test_pointers_of_git_lfs_are_named(tmp_path: Path) -> None:
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
     (root / "data/test-00000-of-00001.parquet").write_text(pointer)
     assert "Git LFS pointer" in refusal(root)
+
+
+@pytest.mark.parametrize("stray", ["labels.parquet", "train/metadata.parquet", "test.parquet", "data/train.parquet"])
+@pytest.mark.parametrize("with_images", [False, True])
+def test_parquet_files_beside_folders_of_images_are_left_alone(tmp_path: Path, stray: str, with_images: bool) -> None:
+    for number, split in enumerate(("train", "val", "test")):
+        for label, name in enumerate(("cat", "dog")):
+            (tmp_path / f"mine/{split}/{name}").mkdir(parents=True)
+            for each in range(2):
+                (tmp_path / f"mine/{split}/{name}/{each}.jpg").write_bytes(jpeg(10 * number + 2 * label + each))
+    if with_images:
+        write_pets(tmp_path / "mine" / stray, [0, 1], 90)
+    else:
+        write_parquet(tmp_path / "mine" / stray, {"file_name": ["0.jpg"], "label": [0]})
+    data = open_own(describe(tmp_path / "mine"))
+    assert Counter(data.manifest.splits) == {"train": 4, "val": 4, "test": 4}
+    assert data.classes == ("cat", "dog")
