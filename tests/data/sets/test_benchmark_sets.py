@@ -316,3 +316,19 @@ def test_more_patches_than_there_can_be(tmp_path: Path) -> None:
         file.create_dataset("y", (1 << 40, 1, 1, 1), np.uint8, chunks=(1024, 1, 1, 1), compression="gzip")
     with pytest.raises(UserError, match="1,099,511,627,776 patches"):
         open_dataset(dataset, tmp_path)
+
+
+def test_patches_that_were_replaced_are_read_anew(tmp_path: Path) -> None:
+    import h5py
+
+    data = opened("patch-camelyon", tmp_path)
+    data.source.read(0)
+    for kind, array in (("x", np.full((4, 96, 96, 3), 7, np.uint8)), ("y", np.array([1, 1, 1, 0], np.uint8))):
+        with h5py.File(tmp_path / "new.h5", "w") as file:
+            file[kind] = array
+        (tmp_path / "new.h5").replace(tmp_path / f"pcam/camelyonpatch_level_2_split_train_{kind}.h5")
+    with pytest.raises(UserError, match="changed since it was opened"):
+        data.source.read(0)
+    again = open_dataset(replace(DATASETS["patch-camelyon"], counts=COPIES["patch-camelyon"][1], gaps=True), tmp_path)
+    assert [entry.label == "tumour" for entry in again.source.entries][:4] == [True, True, True, False]
+    assert (np.asarray(again.source.read(3)) == 7).all()
