@@ -234,6 +234,9 @@ FAULTS = [
         "kitti-distance", "kitti/training/label_2/000000.txt",
         lambda content: content.replace(b"58.49", b"1e6"), "1e.06 is not above -100 and at most 999",
     ),
+    ("kitti-distance", "kitti/training/label_2/000003.txt", lambda _: b"", "000003.txt: no objects in it"),
+    ("kitti-distance", "kitti/training/label_2/000003.txt", lambda _: b"\n", "000003.txt: no objects in it"),
+    ("kitti-distance", "kitti/training/label_2/000003.txt", lambda content: content[:-9], "expected 15 fields per line"),
     ("kitti-distance", "kitti/mapping/train_rand.txt", lambda content: content + b",999", "names lines that"),
     ("dsprites-location", f"dsprites/{'dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz'}", gzip.compress, "damaged"),
     (
