@@ -236,7 +236,7 @@ FAULTS = [
     ),
     ("kitti-distance", "kitti/training/label_2/000003.txt", lambda _: b"", "000003.txt: no objects in it"),
     ("kitti-distance", "kitti/training/label_2/000003.txt", lambda _: b"\n", "000003.txt: no objects in it"),
-    ("kitti-distance", "kitti/training/label_2/000003.txt", lambda content: content[:-9], "expected 15 fields per line"),
+    ("kitti-distance", "kitti/training/label_2/000003.txt", lambda content: content[:-9], "expected 15 fields"),
     ("kitti-distance", "kitti/mapping/train_rand.txt", lambda content: content + b",999", "names lines that"),
     ("dsprites-location", f"dsprites/{'dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz'}", gzip.compress, "damaged"),
     (
@@ -279,6 +279,28 @@ def test_a_copy_at_fault(name: str, file: str, change: Callable[[bytes], bytes],
     assert str(caught.value).startswith(f"{name}: ")
     assert "\n" not in str(caught.value)
     assert examine(dataset, tmp_path).state == "partial"
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("smallnorb-azimuth", "smallnorb/smallnorb-5x46789x9x18x6x2x96x96-training-dat.mat"),
+        ("smallnorb-azimuth", "smallnorb/smallnorb-5x01235x9x18x6x2x96x96-testing-info.mat"),
+        ("kitti-distance", "kitti/mapping/train_rand.txt"),
+        ("kitti-distance", "kitti/training/label_2/000002.txt"),
+        *(("cub", f"CUB_200_2011/{each}") for each in ("images.txt", "classes.txt", "train_test_split.txt")),
+        ("gtsrb", "GTSRB/GT-final_test.csv"),
+        ("diabetic-retinopathy", "diabetic-retinopathy-detection/trainLabels.csv"),
+        *(("stl10", f"stl10_binary/{each}") for each in ("train_X.bin", "test_y.bin", "class_names.txt")),
+        ("patch-camelyon", "pcam/camelyonpatch_level_2_split_test_y.h5"),
+        ("dmlab", "dmlab/dmlab-train.tfrecord-00000-of-00002"),
+    ],
+)
+def test_a_pointer_of_git_lfs_is_named_with_its_file(name: str, file: str, tmp_path: Path) -> None:
+    dataset = tiny(name, tmp_path)
+    write(tmp_path / file, b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
+    with pytest.raises(UserError, match=f"{Path(file).name}: a Git LFS pointer"):
+        open_dataset(dataset, tmp_path)
 
 
 def test_damaged_records_are_named_when_they_are_read(tmp_path: Path) -> None:
