@@ -12,9 +12,11 @@ from picture_files import jpeg, picture
 from torch.utils.data import Subset
 
 import unseen
+from unseen.data.core.entries import EntryTable
 from unseen.data.own.description import describe
 from unseen.data.own.objects import open_object
 from unseen.data.own.open_own import open_own
+from unseen.data.sources.python_sets import ColumnImages
 from unseen.data.sources.torchvision_sets import item_labels
 from unseen.errors import UserError
 
@@ -130,6 +132,12 @@ def test_items_that_end_before_the_length_are_named() -> None:
     items.count = 35
     with pytest.raises(UserError, match="the label of image 30 of 35 cannot be read"):
         open_object(items)
+
+
+@pytest.mark.parametrize("nothing", [None, {"bytes": None, "path": None}])
+def test_a_row_without_an_image_is_an_empty_one(nothing: Any) -> None:
+    entries = EntryTable.of([("0", "cat")], "mine")
+    assert ColumnImages([{"image": nothing}], "image", entries, {}).read(0) == b""
 
 
 def test_synonyms_may_be_shared_and_images_may_have_no_class() -> None:

@@ -2,14 +2,16 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
-from hub_trees import PETS, SEVERAL, embedded, write_parquet, write_pets, write_repository
+from hub_trees import IMAGE, PETS, SEVERAL, embedded, write_parquet, write_pets, write_repository
 from picture_files import jpeg
 
 from unseen.data.own.description import describe, describe_table
 from unseen.data.own.one_split import open_test_set, own_listing, own_set
-from unseen.data.own.open_own import open_own
+from unseen.data.own.open_own import open_own, survey_own
 from unseen.data.own.own_data import OwnData
 from unseen.errors import UserError
 
@@ -110,3 +112,34 @@ def test_parquet_files_beside_folders_of_images_are_left_alone(tmp_path: Path, s
     data = open_own(describe(tmp_path / "mine"))
     assert Counter(data.manifest.splits) == {"train": 4, "val": 4, "test": 4}
     assert data.classes == ("cat", "dog")
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n"
+
+
+@pytest.mark.parametrize("nothing", [None, {"bytes": None, "path": None}, {"bytes": b"", "path": "0.jpg"}])
+def test_rows_without_an_image_are_missing_and_not_the_same_image(tmp_path: Path, nothing: Any) -> None:
+    for split, first in (("train", 0), ("test", 50)):
+        images = [{"bytes": jpeg(seed), "path": None} for seed in range(first, first + 9)]
+        columns = {"image": pa.array([*images, nothing], IMAGE), "label": [0, 1] * 5}
+        write_parquet(tmp_path / f"mine/{split}.parquet", columns, {"image": {"_type": "Image"}, "label": PETS})
+    survey = survey_own(describe(tmp_path / "mine"))
+    assert survey.opened is None
+    assert not survey.shared
+    assert [*survey.missing] == ["train/00000009", "test/00000009"]
+    assert survey.problems[0].startswith("2 of 20 images are missing or empty")
+
+
+def test_images_that_are_pointers_are_named_as_such(tmp_path: Path) -> None:
+    for split, first in (("train", 0), ("test", 50)):
+        images = [{"bytes": jpeg(seed), "path": None} for seed in range(first, first + 9)]
+        columns = {"image": pa.array([*images, {"bytes": POINTER, "path": None}], IMAGE), "label": [0, 1] * 5}
+        write_parquet(tmp_path / f"mine/{split}.parquet", columns, {"image": {"_type": "Image"}, "label": PETS})
+        for number in range(10):
+            path = tmp_path / f"folder/{split}/{'cat' if number % 2 else 'dog'}/{number}.jpg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(POINTER if number == 9 else jpeg(first + number))
+    for place in ("mine", "folder"):
+        text = refusal(tmp_path / place)
+        assert "2 of 20 images are Git LFS pointers" in text
+        assert "too" not in text.split()
