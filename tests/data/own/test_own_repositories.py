@@ -45,6 +45,20 @@ def test_a_repository_with_several_classes_per_image(tmp_path: Path) -> None:
     assert "map-11-point" in refusal(tmp_path / "sky.toml")
 
 
+def test_several_classes_without_a_validation_split_say_how_to_give_one(tmp_path: Path) -> None:
+    labels = [[0], [1, 2], [], [0, 1], [2]]
+    for number, split in enumerate(("sky/train-0", "sky/test-0", "validation")):
+        write_pets(tmp_path / f"{split}.parquet", labels, 10 * number, SEVERAL)
+    text = refusal(tmp_path / "sky")
+    assert "no validation split" in text
+    assert "[val]" not in text
+    (tmp_path / "sky.toml").write_text(text.partition("such as: ")[2].replace("; ", "\n"))
+    data = open_own(describe(tmp_path / "sky.toml"))
+    assert Counter(data.manifest.splits) == {"train": 5, "val": 5, "test": 5}
+    (tmp_path / "short.toml").write_text('name = "sky"\nimages = "sky"\n')
+    assert "no validation split" in refusal(tmp_path / "short.toml")
+
+
 def test_what_has_no_test_split_says_what_to_do(tmp_path: Path) -> None:
     for split, first in (("train", 0), ("validation", 10)):
         write_pets(tmp_path / f"set/{split}.parquet", [0, 1] * 5, first)
