@@ -7,6 +7,7 @@ files and folders, as `data/train-00000-of-00005.parquet` or `validation/part.pa
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -88,9 +89,10 @@ def is_repository(folder: Path) -> bool:
 
 
 def _has_class_folders(folder: Path) -> bool:
-    """Whether a folder contains a folder that contains images."""
+    """Whether a folder contains two folders with images; a single one may have the images beside Parquet files."""
     below = (Path(entry.path) for entry in list_folder(folder) if entry.is_dir() and not entry.name.startswith("."))
-    return any(is_image(entry.name) for each in below for entry in list_folder(each))
+    with_images = (each for each in below if any(is_image(entry.name) for entry in list_folder(each)))
+    return len([*islice(with_images, 2)]) == 2
 
 
 def _may_hold_images(file: Path) -> bool:
