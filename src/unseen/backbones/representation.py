@@ -44,7 +44,7 @@ class Representation:
 
 def representation(network: Network, layer: str | None, wanted: Pool | None) -> Representation:
     """The representation of a layer, or of the network's own without one, by a pooling or the network's own."""
-    if layer is not None and layer != network.layer and not _has(network, layer) and is_several(layer):
+    if layer is not None and layer != network.layer and joins(network, layer):
         return _several(network, layer, wanted)
     network = network if layer is None else network.at(layer)
     if layer is not None and layer != network.layer:
@@ -64,17 +64,19 @@ def representation(network: Network, layer: str | None, wanted: Pool | None) -> 
     return Representation(step.then(use), network.layer, pool)
 
 
-def _has(network: Network, layer: str) -> bool:
-    """Whether a layer of exactly that name exists."""
+def joins(network: Network, layer: str) -> bool:
+    """Whether a layer is the last blocks, or several modules, and not one that has exactly that name."""
+    if not is_several(layer):
+        return False
     if network.graph is not None:
-        return layer in network.graph.layers
-    return any(name == layer for name, _ in network.module.named_modules())
+        return layer not in network.graph.layers
+    return all(name != layer for name, _ in network.module.named_modules())
 
 
 def _several(network: Network, layer: str, wanted: Pool | None) -> Representation:
     """The vectors of several layers in order; with `cls+avg` their class tokens, and the mean of the last one."""
     number = last_blocks(layer)
-    names = _last(network, layer, number) if number else layer.split(PLUS)
+    names = normed_blocks(network, layer, number) if number else layer.split(PLUS)
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or "" in names:
         raise UserError(f"{layer}: name layers, each once, with {PLUS} between them")
@@ -115,7 +117,7 @@ def _whole(network: Network, name: str) -> NetworkStep:
     return module_step(name, run=network.run)
 
 
-def _last(network: Network, layer: str, number: int) -> list[str]:
+def normed_blocks(network: Network, layer: str, number: int) -> list[str]:
     """The last blocks of a network that has a norm after them, or after its pooling."""
     if network.graph is not None:
         raise UserError(f"its layers have no order, so {layer} does not say which; name them, with {PLUS} between them")

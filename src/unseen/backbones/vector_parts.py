@@ -11,7 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+from unseen.errors import UserError, setting
+
 PLUS = "+"
+LAST_ONE = "last-1"
 LAST = re.compile(r"last-([1-9][0-9]*)")
 PartKind = Literal["cls", "avg", "none"]
 
@@ -45,6 +48,13 @@ def last_blocks(layer: str) -> int | None:
 def is_several(layer: str) -> bool:
     """Whether a layer is the last blocks, or several modules."""
     return last_blocks(layer) is not None or PLUS in layer
+
+
+def one_of_several(layer: str) -> str:
+    """The layer whose patches stand for several: of the last blocks the last one, which the final norm follows too."""
+    if last_blocks(layer) is None:
+        raise UserError(f"{layer}: features of patches are of one layer; name it ({setting('backbone.layers')})")
+    return LAST_ONE
 
 
 def blocks_in(layer: str) -> list[str]:
