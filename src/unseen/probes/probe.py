@@ -132,6 +132,21 @@ def rows_on(X: "Tensor | Rows", device: str, *, unit: bool = False, copies: int 
     return unit_rows(X.to(device)) if unit else X.to(device)
 
 
+def samples_with_validation(data: ProbeData, shots: int | None = None) -> SamplesPerClass | None:
+    """Samples per class of a fit to the data set's own validation samples and to all others, or to a few of these.
+
+    None for samples with several classes.
+    """
+    if data.y_train.ndim != 1:
+        return None
+    counts = data.y_train.bincount(minlength=data.classes)
+    if shots is not None:
+        counts = counts.clamp(max=shots)
+    if data.validation is not None:
+        counts = counts + data.validation.y.to(counts.device).bincount(minlength=data.classes)
+    return SamplesPerClass.of(counts.tolist())
+
+
 @dataclass(frozen=True)
 class Size:
     """The amount of data given to a probe, for cost estimates.
