@@ -114,7 +114,7 @@ def similarities(
             upper = np.flatnonzero(np.triu(np.ones((n, n), dtype=np.bool_), 1))
             chosen = np.sort(np.random.default_rng(seed).permutation(n)[:SHAPED])
         elif len(gram) != n:
-            raise UserError(f"representations {0} and {number} are of {n} and {len(gram)} images; give the same ones")
+            raise UserError(f"representations 0 and {number} are of {n} and {len(gram)} images; give the same ones")
         small = gram[np.ix_(chosen, chosen)]
         small_centred.append(_unit_centred(small, number))
         small_near.append(_neighbours(small, min(k, len(chosen) - 2)).toarray())
