@@ -265,10 +265,8 @@ def test_shots_are_refused_for_images_with_several_classes_before_any_work(
     if probe == "attentive":
         given = {"backbones": [networks["patches"]], "datasets": [tiny_data("classes")]}
     study = study_of(probes=probe, seeds=1, shots=[2, "all"])
-    if probe == "linear":
-        study = study.replace(datasets=["voc2007"])
-    else:
-        study = study.replace(attentive=SETTINGS["attentive"])
+    keys: dict[str, Any] = {"datasets": ["voc2007"]} if probe == "linear" else {"attentive": SETTINGS["attentive"]}
+    study = study.replace(**keys)
     for act in (plan_of, run_of):
         with pytest.raises(UserError, match="one class per image"):
             act(study, tmp_path / "out", **given)
