@@ -256,6 +256,10 @@ class Probe:
             if self.random or number is not None or seed == seeds[0]
         ]
 
+    def telling_seeds(self, vectors: "Vectors", seeds: Sequence[int]) -> Sequence[int]:
+        """The seeds to fit it with on some features: by default all, of which `settings` takes those that matter."""
+        return seeds
+
     def takes_target(self, target: Target) -> bool:
         """Whether it takes such labels with its settings."""
         return target in self.targets
@@ -365,7 +369,7 @@ class Probe:
             usable = vectors.usable_shots(probe, probe.default_shots if shots is None else shots)
             # Seeds draw validation samples only for data sets that have none of their own.
             fixed = probe.validation == "chooses" and not probe.trains_at_random and "val" in vectors.splits
-            for setting in probe.settings(usable, seeds):
+            for setting in probe.settings(usable, probe.telling_seeds(vectors, seeds)):
                 if fixed and setting.shots is None and setting.seed != seeds[0]:
                     continue
                 yield Job(
