@@ -134,4 +134,4 @@ def test_patches_of_the_last_blocks_are_those_of_their_vectors() -> None:
         means = vectors(images(vectors)).chunk(5, dim=1)[-1]
     torch.testing.assert_close(maps(spatial).mean(dim=1), means)
     with pytest.raises(UserError, match="one layer"):
-        with_patches(found.backbone("blocks.3+blocks.1"), True)
+        with_patches(found.backbone("blocks.1+blocks.3"), True)

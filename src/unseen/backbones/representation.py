@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Pool, Spec
 from unseen.backbones.forward_pass import NetworkStep, Part, module_step, network_step, parts_in_one_pass
-from unseen.backbones.layer_names import final_norm, last_names
+from unseen.backbones.layer_names import blocks_of, final_norm, last_names
 from unseen.backbones.network import Network
 from unseen.backbones.pooling import default_pool, layout_at, pooled, probed, repooled
 from unseen.backbones.vector_parts import PLUS, is_several, last_blocks
@@ -80,6 +80,7 @@ def _several(network: Network, layer: str, wanted: Pool | None) -> Representatio
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or "" in names:
         raise UserError(f"{layer}: name layers, each once, with {PLUS} between them")
+    _refuse_other_order(network, layer, names)
     single = [_whole(network, name) for name in names]
     outputs = [values[0] for values in _in_one_pass(network, single)]
     layouts = [network.layout if network.graph else layout_at(network.module, name, network.layout) for name in names]
@@ -102,6 +103,24 @@ def _several(network: Network, layer: str, wanted: Pool | None) -> Representatio
     if pool == "cls+avg":
         widths[-1:] = [widths[-1] // 2] * 2
     return Representation(step, layer, pool, tuple(widths))
+
+
+def _refuse_other_order(network: Network, layer: str, names: Sequence[str]) -> None:
+    """Refuse blocks that are not in order of depth; for other modules, and tensors of a graph, there is no such order.
+
+    Readers of a vector take the last block in it for the deepest.
+    """
+    if network.graph is not None:
+        return
+    try:
+        blocks = blocks_of(network.module)
+    except UserError:  # it has no numbered blocks
+        return
+    depths = [blocks.index(name) for name in names if name in blocks]
+    if depths != sorted(depths):
+        places = iter(sorted(depths))
+        ordered = PLUS.join(blocks[next(places)] if name in blocks else name for name in names)
+        raise UserError(f"{layer}: name blocks in order of depth ({setting('backbone.layers', ordered)})")
 
 
 def _named(network: nn.Module, output: Tensor, *, name: str, use: partial[Tensor]) -> Tensor:
