@@ -153,6 +153,10 @@ SEVERAL = {
     ),
     "random-weights": "{backbone} have random weights: they were not trained.",
     "other-size": "{backbone} were given images of {size} pixels; the published models were given {published}.",
+    "patches-of-layer": (
+        "{backbone}: probes of patches use those of their layer {layer}, and backbone.layers is {layers} for probes of "
+        "vectors."
+    ),
     "trained-on": "{backbone} were trained on {title}: scores there are no measure of transfer, and never best.",
 }
 """Sentences about several backbones, by code."""
