@@ -119,8 +119,8 @@ def test_the_queries_that_differ_most_are_found() -> None:
 
 def test_validation_images_only_choose_with_few_shots(tmp_path: Path) -> None:
     """Other validation images change nothing if there is a single setting to choose, unless all images are used."""
-    one = Attentive(queries=2, epochs=1, protocol=replace(QUICK, rates=(1.0,)))
-    cell = patches(tmp_path, own=True)
+    one = Attentive(queries=2, epochs=1, protocol=replace(QUICK, rates=(10.0,), least_steps=40))
+    cell = patches(tmp_path, train=6, own=True)
     held = cell.data.validation
     assert held is not None
     turned = replace(cell, data=replace(cell.data, validation=replace(held, y=(held.y + 1) % CLASSES)))
