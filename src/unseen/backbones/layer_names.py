@@ -23,12 +23,17 @@ def layer_names(network: Network, words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for word in words for name in _names(network, word)))
 
 
+def is_pattern(word: str) -> bool:
+    """Whether a word stands for all modules with names of its form."""
+    return any(letter in word for letter in "*?[")
+
+
 def _names(network: Network, word: str) -> list[str]:
     if word == OWN:
         return [network.layer]
     if word == ALL:
         return list(network.graph.outputs) if network.graph else blocks_of(network.module)
-    if not any(letter in word for letter in "*?["):
+    if not is_pattern(word):
         return [word]
     known = network.graph.layers if network.graph else [name for name, _ in network.module.named_modules() if name]
     found = [name for name in known if name == word or _matches(name, word)]

@@ -128,6 +128,9 @@ SENTENCES = {
     ),
     "random-weights": "{backbone} has random weights: it was not trained.",
     "other-size": "{backbone} was given images of {size} pixels; the published models were given {published}.",
+    "patches-of-layer": (
+        "{backbone}: probes of patches use those of {layer}, and backbone.layers is {layers} for probes of vectors."
+    ),
     "trained-on": "{backbone} was trained on {title}: scores there are no measure of transfer, and never best.",
 }
 BACKBONE = "backbone"
@@ -154,6 +157,10 @@ SEVERAL = {
     ),
     "random-weights": "{backbone} have random weights: they were not trained.",
     "other-size": "{backbone} were given images of {size} pixels; the published models were given {published}.",
+    "patches-of-layer": (
+        "{backbone}: probes of patches use those of their layer {layer}, and backbone.layers is {layers} for probes of "
+        "vectors."
+    ),
     "trained-on": "{backbone} were trained on {title}: scores there are no measure of transfer, and never best.",
 }
 """Sentences about several backbones, by code."""

@@ -7,12 +7,15 @@ from unseen.data.core.dataset import Target
 from unseen.data.core.manifest import Manifest
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.data.core.rows import ALL, SPLIT_WORDS
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.probes.probe import Probe
 from unseen.studies.class_gaps import untrained_classes
 from unseen.studies.opened import OpenedData, StudyData
+from unseen.studies.probes import StudyProbe
 from unseen.text.words import joined
 
+DRAWING = ("vectors", "patches")
+"""Inputs of probes that are fitted to a number of samples per class."""
 LABELS: dict[Target, str] = {
     "class": "one class per image",
     "classes": "several classes per image",
@@ -63,6 +66,19 @@ def refuse_unused(probes: Iterable[Probe], opened: OpenedData) -> None:
         reasons = [why_not(probe, data) for probe in every]
         if all(reasons) and (opened.named or not taken(every, opened)):
             raise UserError(f"{data.name}: {'; '.join(reasons)}; unseen ls probes lists what each probe takes")
+
+
+def refuse_shots_of_several(probes: Iterable[StudyProbe], opened: OpenedData) -> None:
+    """Refuse numbers of samples per class for data sets whose images have several classes: none can be drawn so."""
+    several = [each for each in opened.data if each.dataset.target == "classes"]
+    for each in probes:
+        numbers = [str(number) for number in each.numbers if number is not None]
+        data = next((data for data in several if takes(each.probe, data)), None)
+        if each.probe.input in DRAWING and numbers and data is not None:
+            raise UserError(
+                f"{data.name}: its images have several classes, and shots ({joined(numbers)}) are for one class per "
+                f"image; use all for {each.probe.name} ({option('shots', 'all')}), or leave out {data.name}"
+            )
 
 
 def taken(probes: Iterable[Probe], opened: OpenedData) -> list[StudyData]:

@@ -22,7 +22,7 @@ from unseen.studies.inputs.stage import Stage
 from unseen.studies.inputs.vector_features import FileFeatures
 from unseen.studies.inputs.vectors import VectorStage
 from unseen.studies.keys import StudyKeys
-from unseen.studies.matrix import as_test_set, refuse_unused, taken
+from unseen.studies.matrix import as_test_set, refuse_shots_of_several, refuse_unused, taken
 from unseen.studies.opened import OpenedData, StudyData, open_data
 from unseen.studies.places import LPIPS
 from unseen.studies.probes import StudyProbe, StudyProbes, study_probes
@@ -180,6 +180,7 @@ def open_study(study: Study, given: Given, means: Means, watch: Watch, part: Par
         _ = backbones.entries  # refuses a study without backbones
     opened = open_data(study, given.places, probes.wanted, watch, given=given.datasets, features=features)
     refuse_unused([each.probe for each in probes.every], opened)
+    refuse_shots_of_several(probes.every, opened)
     return OpenedStudy(study, given, probes, opened, backbones, means, watch, part)
 
 

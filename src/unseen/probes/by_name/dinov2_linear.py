@@ -17,11 +17,9 @@ from unseen.reading.keys import key
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from unseen.probes.dinov2_linear import Classifier, Grid
+    from unseen.probes.dinov2_linear import Classifier, Diverged, Grid
     from unseen.probes.vectors import Vectors
 
-FOUR_INPUTS = 12 / 5
-"""Dimensions of DINOv2's four inputs together, relative to those of the vector, if inputs are not known yet."""
 SCORE = 4e-9
 """Seconds of a CPU thread per score and step besides products: exponentials, sums, the passes over weights."""
 STEP_ON_GPU = 1.5e-4
@@ -100,11 +98,21 @@ class DINOv2Linear(Probe):
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:
             found = self._grid_of(data, setting)
-            about = {"chosen": [each.rate for each in found.classifiers], "products": found.products}
+            rates = {each.input.name: each.rate for each in found.classifiers}
+            names = [each.name for each in self.ranges(data.parts, data.X_train.shape[1])]
+            about = {"chosen": [rates.get(name) for name in names], "products": found.products}
             yield self._fit(self.name, found.best, setting, about)
-            if len(found.classifiers) > 1:
+            if len(names) > 1:
                 for each in found.classifiers:
                     yield self._fit(f"{self.name}-{each.input.name}", each, setting, {})
+                for lost in found.diverged:
+                    yield self._without_values(lost, setting)
+
+    def _without_values(self, lost: "Diverged", setting: Setting) -> Fit:
+        """What is kept of an input on which no classifier is finite."""
+        tried = {"validation": list(lost.validation), "diverged": lost.validation.count(None)}
+        details = {"input": lost.input.name, "rate": None, "edge": None, **tried}
+        return Fit(f"{self.name}-{lost.input.name}", setting.shots, setting.seed, (), details)
 
     def _fit(self, variant: str, found: "Classifier", setting: Setting, about: Mapping[str, Any]) -> Fit:
         details = {
@@ -132,13 +140,17 @@ class DINOv2Linear(Probe):
 
         if "chosen" not in kept:
             kept = next(self.fit(data, [setting])).details
-        found = self._grid_of(data, setting, [[rate] for rate in kept["chosen"]])
+        # An input without a classifier is trained again too, because all draw from one stream of random numbers.
+        found = self._grid_of(data, setting, [[rate or self.grid.rates[0]] for rate in kept["chosen"]])
+        names = [each.name for each in self.ranges(data.parts, data.X_train.shape[1])]
+        sound = {name for name, rate in zip(names, kept["chosen"], strict=True) if rate is not None}
         X, dtype = data.test_rows(), getattr(torch, found.products)
         scores = {
             each.input.name: torch.cat([*linear_scores(X[:, each.input.columns].to(dtype), each.weights, each.bias)])
             for each in found.classifiers
+            if each.input.name in sound
         }
-        every = [(f"{self.name}-{name}", logits) for name, logits in scores.items()] if len(scores) > 1 else []
+        every = [(f"{self.name}-{name}", logits) for name, logits in scores.items()] if len(names) > 1 else []
         return iter([(self.name, scores[kept["input"]]), *every])
 
     def _grid_of(self, data: ProbeData, setting: Setting, rates: "Sequence[Sequence[float]] | None" = None) -> "Grid":
