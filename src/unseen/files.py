@@ -20,6 +20,9 @@ except ImportError:  # Windows
 UNFINISHED = ".unfinished"
 """Suffix of files that are being written."""
 MOST_CHARACTERS = 1 << 31
+LFS = "version https://git-lfs."
+"""The beginning of the text that a clone without Git LFS has instead of a large file."""
+LFS_POINTER = "a Git LFS pointer instead of the file; get the files with: git lfs pull"
 SEPARATORS = (",", ";", "\t")
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 QUOTED = re.compile(r'"[^"]*"')
@@ -28,7 +31,10 @@ WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 
 
 def read_text(path: Path, *, first_line: bool = False) -> str:
-    """The contents of a UTF-8 text file (without a byte-order mark), or its first line; endless files are refused."""
+    """The contents of a UTF-8 text file (without a byte-order mark), or its first line.
+
+    Endless files are refused, and pointers of Git LFS, which are text but not that of the file.
+    """
     try:
         with path.open(encoding="utf-8-sig") as file:
             text = file.readline(MOST_CHARACTERS + 1) if first_line else file.read(MOST_CHARACTERS + 1)
@@ -42,7 +48,22 @@ def read_text(path: Path, *, first_line: bool = False) -> str:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     if len(text) > MOST_CHARACTERS:
         raise UserError(f"{path}: larger than {byte_size(MOST_CHARACTERS)}, too large for a text file")
+    if text.startswith(LFS):
+        raise UserError(f"{path}: {LFS_POINTER}")
     return text
+
+
+def is_lfs_pointer(path: Path) -> bool:
+    """Whether a file only names the one that Git LFS would put in its place."""
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(len(LFS)) == LFS.encode()
+    return False
+
+
+def refuse_pointer(path: Path) -> None:
+    """Refuse a file that is a pointer of Git LFS, whose bytes a reader of binary files could take for content."""
+    if is_lfs_pointer(path):
+        raise UserError(f"{path}: {LFS_POINTER}")
 
 
 def read_table(

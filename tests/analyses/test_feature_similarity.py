@@ -68,7 +68,7 @@ def test_values_are_kept_and_computed_again_only_for_other_features(run: Path, m
     first = Run(run).feature_similarity()
     written = (run / FILE).stat().st_mtime_ns
 
-    def never(*_: object) -> None:
+    def never(*_: object, **__: object) -> None:
         raise AssertionError
 
     with monkeypatch.context() as patch:

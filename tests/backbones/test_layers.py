@@ -277,6 +277,8 @@ def test_networks_that_write_over_their_inputs() -> None:
         ("timm:test_vit", "blocks.2+block.3", None, r"did you mean .*blocks\.3"),
         ("timm:test_vit", "blocks.2+blocks.2", None, "each once"),
         ("timm:test_vit", "blocks.2+", None, "each once"),
+        ("timm:test_vit", "blocks.3+blocks.1", "cls", r"order of depth.*blocks\.1\+blocks\.3"),
+        ("timm:test_resnet", "layer4+conv1+layer2", None, r"order of depth.*layer2\+conv1\+layer4"),
         ("timm:test_vit", "last-7", None, r"has 6 blocks, from blocks\.0 to blocks\.5, and not 7"),
         ("timm:test_vit", "all", None, "stands for 6 layers"),
         ("timm:test_vit", "blocs.*", None, "no layer has a name of the form"),

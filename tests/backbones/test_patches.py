@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from unseen.backbones.backbone import Backbone
-from unseen.backbones.load import load_backbone
+from unseen.backbones.load import load_backbone, open_backbone, with_patches
 from unseen.backbones.patches import PatchSpec, drawn_positions
 from unseen.errors import UserError
 
@@ -105,3 +105,33 @@ def test_a_transformers_model(tmp_path: Path) -> None:
     spec = load_backbone(f"hf:{tmp_path}", patches=True).spec
     assert isinstance(spec, PatchSpec)
     assert (spec.grid, spec.channels) == ((4, 4), 32)
+
+
+@pytest.mark.parametrize("name", ["timm:test_vit", "timm:vit_tiny_patch16_224"])
+def test_several_layers_have_the_patches_of_the_own_one_or_are_refused(name: str) -> None:
+    found = open_backbone(name, size=32, weights="random")
+    own, every = found.backbone(patches=True), found.layer_names(["all"])
+    pattern = every[0].rpartition(".")[0] + ".*"
+    for words in (["all"], [pattern], [every[0], "own"], [every[0], own.spec.layer], ["own"]):
+        assert found.backbone(found.patch_layer(words), patches=True).spec == own.spec
+    assert found.patch_layer([]) is None
+    assert found.patch_layer([every[0]]) == every[0]
+    for words in (every[:2], ["+".join(every[:2])]):
+        with pytest.raises(UserError, match="one layer"):
+            found.patch_layer(words)
+
+
+def test_patches_of_the_last_blocks_are_those_of_their_vectors() -> None:
+    """The mean over patches is the last part of `last-4` with `cls+avg`, also from a backbone that is loaded."""
+    found = open_backbone("timm:test_vit", size=32, weights="random")
+    vectors = found.backbone("last-4", "cls+avg")
+    spatial = found.backbone("last-4", patches=True)
+    assert spatial.spec.layer == "last-1"
+    given = with_patches(vectors, True)
+    assert given.spec == spatial.spec
+    torch.testing.assert_close(maps(given), maps(spatial))
+    with torch.inference_mode():
+        means = vectors(images(vectors)).chunk(5, dim=1)[-1]
+    torch.testing.assert_close(maps(spatial).mean(dim=1), means)
+    with pytest.raises(UserError, match="one layer"):
+        with_patches(found.backbone("blocks.1+blocks.3"), True)

@@ -125,7 +125,7 @@ def test_halves_classify_as_full_numbers_do(digits: tuple[Part, Part, Part]) -> 
 
 def test_without_a_finite_classifier_there_is_no_number(digits: tuple[Part, Part, Part]) -> None:
     huge = [(1e30 * X, y) for X, y in digits]
-    with pytest.raises(UserError, match="no classifier on cls1 has finite weights"):
+    with pytest.raises(UserError, match="no classifier on"):
         grid((huge[0], huge[1], huge[2]))
 
 

@@ -106,7 +106,7 @@ def test_an_error_keeps_what_is_done_and_others_are_done_beside_it(tmp_path: Pat
     with pytest.raises(JobsError, match="three is too many") as raised:
         list(execute(JOBS, tmp_path, OneByOne(fail_at_three), choose_executor(means)))
     assert missing(JOBS, tmp_path) == [JOBS[3]]
-    assert (raised.value.failures, raised.value.done) == (["three is too many"], 7)
+    assert (raised.value.failures, raised.value.done) == (["square of a on b: three is too many"], 7)
 
 
 def test_after_three_failures_in_a_row_no_more_is_tried(tmp_path: Path) -> None:

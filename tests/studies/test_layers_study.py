@@ -9,9 +9,9 @@ from coloured_images import coloured
 
 from studies import run_of, study_of
 from unseen.analyses.core.comparables import comparables
-from unseen.analyses.core.layers import LayerScores, layer_scores, layered_backbones
+from unseen.analyses.core.layers import LayerScores, by_depth, layer_scores, layered_backbones
 from unseen.backbones.load import load_backbone, open_backbone
-from unseen.errors import OtherPartsError
+from unseen.errors import OtherPartsError, UserError
 from unseen.features.extract import extract
 from unseen.features.settings import Settings
 from unseen.features.store import read_store
@@ -136,3 +136,13 @@ def test_a_probe_is_told_the_parts_of_a_vector(tmp_path: Path) -> None:
     data = probe_data(parts, {"order of classes": "sorted"}, "here")
     assert [part.block for part in data.parts] == layers[-2:]
     assert data.parts[-1].stop == data.X_train.shape[1]
+
+
+def test_layers_are_in_the_order_of_the_network_however_they_were_run() -> None:
+    assert by_depth(["blocks.10", "own", "blocks.9", "blocks.0"]) == ["blocks.0", "blocks.9", "blocks.10"]
+    assert by_depth(["layer3", "conv1", "layer1", "layer2"]) == ["layer1", "layer2", "layer3"]
+
+
+def test_parallel_branches_are_no_layers() -> None:
+    with pytest.raises(UserError, match="has no numbered blocks"):
+        load_backbone("torchvision:googlenet", layer="all", weights="random", size=64)

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from targets import tiny_data
 
-from studies import run_of, study_of
+from studies import plan_of, run_of, study_of
 from unseen.backbones.backbone import Backbone
 from unseen.backbones.load import load_backbone
 from unseen.data.core.dataset import Target
@@ -254,3 +254,23 @@ def test_a_probe_that_does_not_fit_a_data_set_is_refused_in_one_sentence(tmp_pat
         assert str(refused.value).startswith(f"tiny: {name} takes ")
         assert "\n" not in str(refused.value)
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("probe", ["linear", "attentive"])
+def test_shots_are_refused_for_images_with_several_classes_before_any_work(
+    probe: str, features: Path, networks: dict[str, Backbone], tmp_path: Path
+) -> None:
+    """Nothing is extracted or fitted; probes without shots, and all images, are taken."""
+    given: dict[str, Any] = {"features": features}
+    if probe == "attentive":
+        given = {"backbones": [networks["patches"]], "datasets": [tiny_data("classes")]}
+    study = study_of(probes=probe, seeds=1, shots=[2, "all"])
+    keys: dict[str, Any] = {"datasets": ["voc2007"]} if probe == "linear" else {"attentive": SETTINGS["attentive"]}
+    study = study.replace(**keys)
+    for act in (plan_of, run_of):
+        with pytest.raises(UserError, match="one class per image"):
+            act(study, tmp_path / "out", **given)
+    assert not [*(tmp_path / "out").rglob("*.np*")]
+    assert plan_of(study.replace(shots="all"), tmp_path / "out", **given).jobs == 1
+    if probe == "linear":
+        assert plan_of(study.replace(probes="spectrum"), tmp_path / "out", **given).jobs == 1

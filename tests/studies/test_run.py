@@ -248,7 +248,7 @@ def test_a_job_that_fails_is_named_and_the_others_go_on(running: Running, monkey
     run = read_run(running.out)
     assert [(score.domain, score.seed) for score in run.scores] == [("l1", 0), ("l1", 2), ("l2", 0), ("l2", 1)]
     assert [(each.code, each.sentence) for each in run.told] == [
-        ("failed", "Failed: seed 1 is unlucky."),
+        ("failed", "Failed: logistic of a on l1: seed 1 is unlucky."),
         ("unfinished", "This run is not finished: 1 of 5 jobs have no result yet."),
     ]
     with pytest.raises(JobsError, match="seed 1 is unlucky"):  # still named, once

@@ -176,7 +176,8 @@ def _entry(places: Mapping[str, Place]) -> dict[str, Any]:
     """The values of a data set, as JSON: the upper triangles, row by row."""
     stored = [read_store(place.path) for place in places.values()]
     rows, of = same_rows(stored)
-    found = similarities(_Lazy([partial(_at, each, chosen) for each, chosen in zip(stored, rows, strict=True)]))
+    drawn = [partial(_at, each, chosen) for each, chosen in zip(stored, rows, strict=True)]
+    found = similarities(_Lazy(drawn), names=list(places))
     upper = np.triu_indices(len(places))
 
     def lines(pairs: PairSimilarity) -> list[list[float]]:

@@ -43,10 +43,13 @@ def duplicates(
     from unseen.analyses.duplicates.of_place import find_duplicates
     from unseen.report.duplicates.page import write_duplicates
     from unseen.runs.record import RUN
+    from unseen.runs.tables import check_table_name
     from unseen.studies.places import Places
     from unseen.studies.run_images import images_of_run
     from unseen.studies.watch import Silent
 
+    if out is not None and Path(out).suffix != ".html":
+        check_table_name(Path(out))
     folder, words = Path(place), [against] if isinstance(against, str | PathLike) else list(against)
     found = find_duplicates(
         folder, against=[fspath(each) for each in words], features=None if features is None else Path(features),

@@ -12,6 +12,8 @@ from unseen.errors import UserError, did_you_mean, setting
 ALL, OWN = "all", "own"
 """Words for every block of a network, and for the layer that it is usually used with."""
 NUMBERED = re.compile(r"(.*?)([0-9]+)")
+PARALLEL = ("branch", "path", "head")
+"""Names before a number of modules that run beside one another, on the same input."""
 CLASSIFIERS = ("fc", "classifier", "heads", "head")
 FINAL_NORM = re.compile(r"norm|(^|_)ln(_|$)")
 
@@ -21,12 +23,17 @@ def layer_names(network: Network, words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name for word in words for name in _names(network, word)))
 
 
+def is_pattern(word: str) -> bool:
+    """Whether a word stands for all modules with names of its form."""
+    return any(letter in word for letter in "*?[")
+
+
 def _names(network: Network, word: str) -> list[str]:
     if word == OWN:
         return [network.layer]
     if word == ALL:
         return list(network.graph.outputs) if network.graph else blocks_of(network.module)
-    if not any(letter in word for letter in "*?["):
+    if not is_pattern(word):
         return [word]
     known = network.graph.layers if network.graph else [name for name, _ in network.module.named_modules() if name]
     found = [name for name in known if name == word or _matches(name, word)]
@@ -45,7 +52,7 @@ def blocks_of(network: nn.Module) -> list[str]:
 
     These are modules with numbered names, such as `blocks.0` or `layer1`, that have modules of their own. Of several
     such sequences, it is the first, from the outside to the inside, with more than half of the parameters before the
-    classifier; if there is none, the largest.
+    classifier; if there is none, the largest with a quarter of them.
     """
     parts = [name for name, _ in network.named_children() if name not in CLASSIFIERS]
     level, whole, largest = [("", network)], _parameters(network, parts), list[str]()
@@ -60,20 +67,26 @@ def blocks_of(network: nn.Module) -> list[str]:
             for place, module in level
             for name, child in module.named_children()
         ]
-    if largest:
+    if largest and 4 * _parameters(network, largest) > whole:
         return largest
     some = ", ".join([name for name, _ in network.named_children()][:10])
     raise UserError(f"has no numbered blocks; name its layers ({setting('backbone.layers')}): it has {some}")
 
 
 def _numbered(place: str, module: nn.Module) -> Iterator[list[str]]:
-    """The names of the children of a module that have children, by the name before their number."""
-    of: dict[str, list[str]] = {}
+    """The names of the children of a module that have children, by the name before their number.
+
+    Branches run beside one another, so they are no sequence. Convolutions and norms between the blocks belong to it.
+    """
+    of: dict[str, list[tuple[str, nn.Module]]] = {}
     for name, child in module.named_children():
         number = NUMBERED.fullmatch(name)
-        if number and any(True for _ in child.children()):
-            of.setdefault(number[1], []).append(f"{place}.{name}" if place else name)
-    yield from (names for names in of.values() if len(names) > 1)
+        if number and number[1] not in PARALLEL:
+            of.setdefault(number[1], []).append((f"{place}.{name}" if place else name, child))
+    for numbered in of.values():
+        blocks = [name for name, child in numbered if any(True for _ in child.children())]
+        if len(blocks) > 1:
+            yield [name for name, child in numbered if name in blocks or any(True for _ in child.parameters())]
 
 
 def _parameters(network: nn.Module, names: Sequence[str]) -> int:

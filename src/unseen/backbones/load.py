@@ -15,10 +15,11 @@ from unseen.backbones.backbone import Backbone, Kept, Pool, Spec
 from unseen.backbones.forward_pass import Step, in_one_pass, network_step
 from unseen.backbones.layer_names import layer_names
 from unseen.backbones.network import Network, Request, Source, call
-from unseen.backbones.patches import PatchSpec, map_step, patch_step
+from unseen.backbones.patches import PatchSpec, map_step, patch_layer, patch_step
 from unseen.backbones.pooling import probed
 from unseen.backbones.python_source import python_network
 from unseen.backbones.representation import SeveralSpec, representation
+from unseen.backbones.vector_parts import last_blocks, one_of_several
 from unseen.data.core.decoding.transform import NORMALISATIONS, Transform
 from unseen.errors import UserError, did_you_mean, setting
 from unseen.extension.own_code import is_own_file
@@ -82,6 +83,15 @@ class OpenedBackbone:
         except UserError as error:
             raise UserError(f"{self.name}: {error}") from None
 
+    def patch_layer(self, words: Sequence[str]) -> str | None:
+        """The layer of the features of patches, if some words name layers; see `unseen.backbones.patches`."""
+        if isinstance(self.network, Backbone):
+            return next(iter(words), None)
+        try:
+            return patch_layer(self.network, words)
+        except UserError as error:
+            raise UserError(f"{self.name}: {error}") from None
+
     def backbone(self, layer: str | None = None, pool: Pool | None = None, *, patches: bool | int = False) -> Backbone:
         """The backbone of a layer and a pooling; arguments as in `load_backbone`."""
         again = partial(self.again, layer=layer, pool=pool, patches=patches)
@@ -92,6 +102,7 @@ class OpenedBackbone:
         try:
             if patches:
                 _refuse_pool(pool)
+                layer = None if layer is None else patch_layer(network, [layer])
                 network = network if layer is None else network.at(layer)
                 maps = map_step(network, layer)
                 spatial = patch_step(network.module, maps, network.transform, patches)
@@ -103,7 +114,7 @@ class OpenedBackbone:
                 return self._made(spec, spatial.step, maps, again)
             found = representation(network, layer, pool)
             network = network if layer is None or found.widths else network.at(layer)
-            maps = map_step(network, None if found.widths else layer)
+            maps = map_step(network, _map_layer(layer) if found.widths and layer else layer)
             dimension = probed(network.module, found.step, network.transform).shape[1]
         except UserError as error:
             raise UserError(f"{self.name}: {error}") from None
@@ -204,18 +215,24 @@ def _refuse_pool(pool: Pool | None) -> None:
         raise UserError(f"features of patches are not pooled; leave out {setting('backbone.pool', pool)}")
 
 
+def _map_layer(layer: str) -> str | None:
+    """The layer of the map of several: that of their patches, or the network's own if their patches are refused."""
+    return None if last_blocks(layer) is None else one_of_several(layer)
+
+
 def with_patches(backbone: Backbone, patches: bool | int) -> Backbone:
     """A loaded backbone as `load_backbone` gives it with `patches`; it shares the network."""
     spec, extractor = backbone.spec, backbone.module
     if not isinstance(extractor, Extractor):
         raise UserError(f"{spec.id}: comes as a finished module with one vector per image")
+    layer = one_of_several(spec.layer) if isinstance(spec, SeveralSpec) else spec.layer
     try:
         step = patch_step(extractor.network, extractor.map_step, spec.transform, patches)
         dimension = probed(extractor.network, step.step, step.transform).shape[1]
     except UserError as error:
         raise UserError(f"{spec.id}: {error}") from None
     known = {each.name: getattr(spec, each.name) for each in fields(Spec)}
-    changed = known | {"pool": "patches", "dimension": dimension, "transform": step.transform}
+    changed = known | {"layer": layer, "pool": "patches", "dimension": dimension, "transform": step.transform}
     module = Extractor(extractor.network, step.step, extractor.map_step).eval()
     again = partial(backbone.load, patches=patches, pool=None) if backbone.load else None
     return replace(backbone, spec=PatchSpec(**changed, grid=step.grid, drawn=step.drawn), module=module, load=again)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Pool, Spec
 from unseen.backbones.forward_pass import NetworkStep, Part, module_step, network_step, parts_in_one_pass
-from unseen.backbones.layer_names import final_norm, last_names
+from unseen.backbones.layer_names import blocks_of, final_norm, last_names
 from unseen.backbones.network import Network
 from unseen.backbones.pooling import default_pool, layout_at, pooled, probed, repooled
 from unseen.backbones.vector_parts import PLUS, is_several, last_blocks
@@ -44,7 +44,7 @@ class Representation:
 
 def representation(network: Network, layer: str | None, wanted: Pool | None) -> Representation:
     """The representation of a layer, or of the network's own without one, by a pooling or the network's own."""
-    if layer is not None and layer != network.layer and not _has(network, layer) and is_several(layer):
+    if layer is not None and layer != network.layer and joins(network, layer):
         return _several(network, layer, wanted)
     network = network if layer is None else network.at(layer)
     if layer is not None and layer != network.layer:
@@ -64,20 +64,23 @@ def representation(network: Network, layer: str | None, wanted: Pool | None) -> 
     return Representation(step.then(use), network.layer, pool)
 
 
-def _has(network: Network, layer: str) -> bool:
-    """Whether a layer of exactly that name exists."""
+def joins(network: Network, layer: str) -> bool:
+    """Whether a layer is the last blocks, or several modules, and not one that has exactly that name."""
+    if not is_several(layer):
+        return False
     if network.graph is not None:
-        return layer in network.graph.layers
-    return any(name == layer for name, _ in network.module.named_modules())
+        return layer not in network.graph.layers
+    return all(name != layer for name, _ in network.module.named_modules())
 
 
 def _several(network: Network, layer: str, wanted: Pool | None) -> Representation:
     """The vectors of several layers in order; with `cls+avg` their class tokens, and the mean of the last one."""
     number = last_blocks(layer)
-    names = _last(network, layer, number) if number else layer.split(PLUS)
+    names = normed_blocks(network, layer, number) if number else layer.split(PLUS)
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or "" in names:
         raise UserError(f"{layer}: name layers, each once, with {PLUS} between them")
+    _refuse_other_order(network, layer, names)
     single = [_whole(network, name) for name in names]
     outputs = [values[0] for values in _in_one_pass(network, single)]
     layouts = [network.layout if network.graph else layout_at(network.module, name, network.layout) for name in names]
@@ -102,6 +105,24 @@ def _several(network: Network, layer: str, wanted: Pool | None) -> Representatio
     return Representation(step, layer, pool, tuple(widths))
 
 
+def _refuse_other_order(network: Network, layer: str, names: Sequence[str]) -> None:
+    """Refuse blocks that are not in order of depth; for other modules, and tensors of a graph, there is no such order.
+
+    Readers of a vector take the last block in it for the deepest.
+    """
+    if network.graph is not None:
+        return
+    try:
+        blocks = blocks_of(network.module)
+    except UserError:  # it has no numbered blocks
+        return
+    depths = [blocks.index(name) for name in names if name in blocks]
+    if depths != sorted(depths):
+        places = iter(sorted(depths))
+        ordered = PLUS.join(blocks[next(places)] if name in blocks else name for name in names)
+        raise UserError(f"{layer}: name blocks in order of depth ({setting('backbone.layers', ordered)})")
+
+
 def _named(network: nn.Module, output: Tensor, *, name: str, use: partial[Tensor]) -> Tensor:
     try:
         return use(network, output)
@@ -115,7 +136,7 @@ def _whole(network: Network, name: str) -> NetworkStep:
     return module_step(name, run=network.run)
 
 
-def _last(network: Network, layer: str, number: int) -> list[str]:
+def normed_blocks(network: Network, layer: str, number: int) -> list[str]:
     """The last blocks of a network that has a norm after them, or after its pooling."""
     if network.graph is not None:
         raise UserError(f"its layers have no order, so {layer} does not say which; name them, with {PLUS} between them")

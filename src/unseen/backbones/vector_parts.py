@@ -1,7 +1,8 @@
 """What the columns of a feature vector are: the blocks of a network that it concatenates, and how each was pooled.
 
 Several blocks are written `blocks.8+blocks.11`, and the last n blocks, each after the network's final norm, `last-4`.
-The vectors of all blocks follow one another in order of depth. With the pooling `cls+avg`, these are their class
+The vectors of all blocks follow one another as they are written, which for the numbered blocks of a network is in order
+of depth: others are refused (`unseen.backbones.representation`). With the pooling `cls+avg`, these are their class
 tokens, and the mean over the other positions of the last block alone comes after them, as in the linear evaluation of
 DINOv2 (Oquab et al. 2023, `dinov2/eval/linear.py`).
 """
@@ -11,7 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+from unseen.errors import UserError, setting
+
 PLUS = "+"
+LAST_ONE = "last-1"
 LAST = re.compile(r"last-([1-9][0-9]*)")
 PartKind = Literal["cls", "avg", "none"]
 
@@ -47,8 +51,15 @@ def is_several(layer: str) -> bool:
     return last_blocks(layer) is not None or PLUS in layer
 
 
+def one_of_several(layer: str) -> str:
+    """The layer whose patches stand for several: of the last blocks the last one, which the final norm follows too."""
+    if last_blocks(layer) is None:
+        raise UserError(f"{layer}: features of patches are of one layer; name it ({setting('backbone.layers')})")
+    return LAST_ONE
+
+
 def blocks_in(layer: str) -> list[str]:
-    """The names of the blocks in a layer, in order of depth."""
+    """The names of the blocks in a layer, as they are written; of the last blocks, in order of depth."""
     number = last_blocks(layer)
     if number is None:
         return layer.split(PLUS)

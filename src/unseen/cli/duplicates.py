@@ -48,11 +48,14 @@ def duplicates(
     from unseen.files import check_writable
     from unseen.report.duplicates.page import write_duplicates
     from unseen.runs.record import RUN
+    from unseen.runs.tables import check_table_name
     from unseen.studies.run_images import images_of_run
 
     is_run, watch = (place / RUN).is_file(), CommandWatch()
     page = out or (place / PAGE if is_run else Path(PAGE))
     check_writable(page.parent)
+    if page.suffix != ".html":
+        check_table_name(page)
     found = find_duplicates(
         place, against=against or (), features=features, backbone=backbone, datasets=datasets, threshold=threshold,
         watch=watch,

@@ -92,7 +92,12 @@ class _Sums:
 
 
 def similarities(
-    features: Sequence[NDArray[Any]], *, k: int = NEIGHBOURS, permutations: int = PERMUTATIONS, seed: int = 0
+    features: Sequence[NDArray[Any]],
+    *,
+    k: int = NEIGHBOURS,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+    names: Sequence[str] = (),
 ) -> Similarities:
     """Linear CKA and mutual k-nearest neighbours of every pair of representations.
 
@@ -101,12 +106,14 @@ def similarities(
             sequence is held in memory one at a time.
         k: neighbours by cosine similarity. Ties at the k-th are broken arbitrarily.
         permutations: random orders, two for each one that is drawn.
+        names: of the representations, for errors.
     """
     centred, near, sums = list[Floats](), list[csr_array](), list[_Sums]()
     small_centred, small_near = list[Floats](), list[Floats]()
     n, chosen, upper = 0, np.arange(0), np.arange(0)
     for number, X in enumerate(features):
-        gram = _gram(X, number)
+        name = names[number] if names else f"representation {number}"
+        gram = _gram(X, name)
         if number == 0:
             n = len(gram)
             if n < k + 2:
@@ -114,13 +121,13 @@ def similarities(
             upper = np.flatnonzero(np.triu(np.ones((n, n), dtype=np.bool_), 1))
             chosen = np.sort(np.random.default_rng(seed).permutation(n)[:SHAPED])
         elif len(gram) != n:
-            raise UserError(f"representations {0} and {number} are of {n} and {len(gram)} images; give the same ones")
+            raise UserError(f"{name} is of {len(gram)} images, and others are of {n}; give the same ones")
         small = gram[np.ix_(chosen, chosen)]
-        small_centred.append(_unit_centred(small, number))
+        small_centred.append(_unit_centred(small, name))
         small_near.append(_neighbours(small, min(k, len(chosen) - 2)).toarray())
         near.append(_neighbours(gram, k))
         sums.append(_Sums.of(near[-1]))
-        centred.append(_unit_centred(gram, number).ravel()[upper])
+        centred.append(_unit_centred(gram, name).ravel()[upper])
     flat = np.stack(centred)
     together = vstack([each.reshape(1, n * n) for each in near]).tocsr()
     mutual = np.asarray((together @ together.T).todense(), dtype=np.float64) / (n * k)
@@ -180,16 +187,16 @@ def _shape(matrices: Floats, permutations: int, seed: int) -> Floats:
     return np.divide(away, chance.deviation, out=np.zeros((B, B)), where=there)
 
 
-def _gram(X: NDArray[Any], number: int) -> Floats:
+def _gram(X: NDArray[Any], name: str) -> Floats:
     """(n, n) inner products in float64, of features scaled to magnitude 1."""
     rows = np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
-        raise UserError(f"representation {number} is no matrix of finite features, but of shape {rows.shape}")
+        raise UserError(f"{name} is no matrix of finite features, but of shape {rows.shape}")
     rows = rows / (np.abs(rows).max() or 1.0)
     return rows @ rows.T
 
 
-def _unit_centred(gram: Floats, number: int) -> Floats:
+def _unit_centred(gram: Floats, name: str) -> Floats:
     """(n, n) the matrix whose inner products are unbiased HSIC (Székely & Rizzo 2014), divided by its length.
 
     ũᵢⱼ = kᵢⱼ − rᵢ/(n − 2) − rⱼ/(n − 2) + r/((n − 1)(n − 2)) for i ≠ j, with sums r of the matrix without its diagonal.
@@ -204,7 +211,7 @@ def _unit_centred(gram: Floats, number: int) -> Floats:
     np.fill_diagonal(centred, 0)
     length = float(np.linalg.norm(centred))
     if length <= 1e-12 * n * float(np.abs(gram).max()):
-        raise UserError(f"representation {number} is the same for all images, so it resembles nothing")
+        raise UserError(f"{name} is the same for all images, so it resembles nothing")
     centred /= length
     return centred
 

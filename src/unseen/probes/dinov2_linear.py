@@ -60,15 +60,30 @@ class Classifier:
 
 
 @dataclass(frozen=True)
+class Diverged:
+    """An input without a classifier whose weights and scores are finite.
+
+    Attributes:
+        validation: as of a `Classifier`; None too for a classifier whose scores on test data are not finite.
+    """
+
+    input: Range
+    validation: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
 class Grid:
     """The best classifier on each input.
 
     Attributes:
+        classifiers: those on inputs that have one.
+        diverged: the other inputs.
         best: the best of them on validation data; among equals the first, as in the public code.
         products: dtype of the factors in products, "float16" or "float32".
     """
 
     classifiers: tuple[Classifier, ...]
+    diverged: tuple[Diverged, ...]
     best: Classifier
     products: str
 
@@ -138,9 +153,16 @@ def dinov2_linear(
         )
         for each in found:
             each.add(weights.pop(0), scored)
-    chosen = tuple(each.tested(loaded.parts[1], test[1].long().cpu()) for each in found)
-    best = max(found, key=lambda each: each.best)
-    return Grid(chosen, chosen[found.index(best)], str(loaded.dtype).removeprefix("torch."))
+    tested = [(each.best, each.tested(loaded.parts[1], test[1].long().cpu())) for each in found]
+    chosen = [(score, each) for score, each in tested if isinstance(each, Classifier)]
+    if not chosen:
+        raise UserError(
+            f"no classifier on {' or '.join(each.name for each in inputs)} has finite weights and scores, with any "
+            "learning rate; the features may be too large: divide them by their mean length"
+        )
+    _, best = max(chosen, key=lambda pair: pair[0])
+    diverged = tuple(each for _, each in tested if isinstance(each, Diverged))
+    return Grid(tuple(each for _, each in chosen), diverged, best, str(loaded.dtype).removeprefix("torch."))
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,15 +190,15 @@ class _Search:
                 self.best, self.weights, self._place = score, each[None].clone(), len(self.scores)
             self.scores.append(score if sound else None)
 
-    def tested(self, source: Resident | Streamed, y: Tensor) -> Classifier:
+    def tested(self, source: Resident | Streamed, y: Tensor) -> Classifier | Diverged:
         """The best on test data."""
         columns = ColumnsOf(source, self.input.columns)
         hits = None if self.weights is None else final_hits(columns, y, self.weights, (1, 5))
-        if self.weights is None or hits is None:
-            raise UserError(
-                f"no classifier on {self.input.name} has finite weights and scores, with any learning rate; the "
-                "features may be too large: divide them by their mean length"
-            )
+        if self.weights is None:
+            return Diverged(self.input, tuple(self.scores))
+        if hits is None:
+            self.scores[self._place] = None
+            return Diverged(self.input, tuple(self.scores))
         rate = self.rates[self._place]
         ends: dict[float, Literal["smallest", "largest"]] = {min(self.rates): "smallest", max(self.rates): "largest"}
         weights = self.weights[0].cpu()

@@ -132,6 +132,21 @@ def rows_on(X: "Tensor | Rows", device: str, *, unit: bool = False, copies: int 
     return unit_rows(X.to(device)) if unit else X.to(device)
 
 
+def samples_with_validation(data: ProbeData, shots: int | None = None) -> SamplesPerClass | None:
+    """Samples per class of a fit to the data set's own validation samples and to all others, or to a few of these.
+
+    None for samples with several classes.
+    """
+    if data.y_train.ndim != 1:
+        return None
+    counts = data.y_train.bincount(minlength=data.classes)
+    if shots is not None:
+        counts = counts.clamp(max=shots)
+    if data.validation is not None:
+        counts = counts + data.validation.y.to(counts.device).bincount(minlength=data.classes)
+    return SamplesPerClass.of(counts.tolist())
+
+
 @dataclass(frozen=True)
 class Size:
     """The amount of data given to a probe, for cost estimates.
@@ -240,6 +255,10 @@ class Probe:
             for number in shots
             if self.random or number is not None or seed == seeds[0]
         ]
+
+    def telling_seeds(self, vectors: "Vectors", seeds: Sequence[int]) -> Sequence[int]:
+        """The seeds to fit it with on some features: by default all, of which `settings` takes those that matter."""
+        return seeds
 
     def takes_target(self, target: Target) -> bool:
         """Whether it takes such labels with its settings."""
@@ -350,7 +369,7 @@ class Probe:
             usable = vectors.usable_shots(probe, probe.default_shots if shots is None else shots)
             # Seeds draw validation samples only for data sets that have none of their own.
             fixed = probe.validation == "chooses" and not probe.trains_at_random and "val" in vectors.splits
-            for setting in probe.settings(usable, seeds):
+            for setting in probe.settings(usable, probe.telling_seeds(vectors, seeds)):
                 if fixed and setting.shots is None and setting.seed != seeds[0]:
                     continue
                 yield Job(

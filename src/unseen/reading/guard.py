@@ -6,17 +6,14 @@ is an `EOFError`, which an empty file raises in many libraries and which the com
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.files import byte_size
+from unseen.files import LFS, LFS_POINTER, byte_size, is_lfs_pointer
 
 LONGEST_REASON = 200
 BLOCK = 1 << 24
-LFS = b"version https://git-lfs."
-"""First bytes of the text that a clone without Git LFS has instead of a large file."""
-LFS_POINTER = "a Git LFS pointer instead of the file; get the files with: git lfs pull"
 
 
 @contextmanager
@@ -44,13 +41,6 @@ def reading(path: Path, expected: str, advice: str = "") -> Iterator[None]:
         raise UserError(f"{path}: damaged, or not {expected} ({cause(error)}){do}") from None
 
 
-def is_lfs_pointer(path: Path) -> bool:
-    """Whether a file only names the one that Git LFS would put in its place."""
-    with suppress(OSError), path.open("rb") as file:
-        return file.read(len(LFS)) == LFS
-    return False
-
-
 def cause(error: Exception) -> str:
     """An error of a reader in a few words."""
     if isinstance(error, RecursionError):
@@ -66,12 +56,17 @@ def cause(error: Exception) -> str:
 
 
 def read_bounded(path: Path, most: int) -> bytes:
-    """The bytes of a file; a file larger than `most`, or an endless device, is refused before it is read in full."""
+    """The bytes of a file; a file larger than `most`, or an endless device, is refused before it is read in full.
+
+    So is a pointer of Git LFS.
+    """
     content = bytearray()
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size <= most:  # the size of a device is 0
             while len(content) <= most and (block := file.read(min(BLOCK, most + 1))):
                 content += block
+            if content.startswith(LFS.encode()):
+                raise UserError(f"{path}: {LFS_POINTER}")
             if len(content) <= most:
                 return bytes(content)
     raise UserError(f"{path}: larger than {byte_size(most)}, too large for such a file")

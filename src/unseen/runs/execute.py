@@ -4,14 +4,17 @@ A study defines how the values of jobs are computed and which jobs are best comp
 values as result files, and an executor (`unseen.runs.executors`) decides where and when it is called.
 """
 
+import re
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from unseen.errors import UserError
 from unseen.probes.job import Job
 from unseen.runs.results import missing, write_result
+from unseen.text.words import joined
 
 J = TypeVar("J")
 Values = dict[str, Any]
@@ -102,11 +105,25 @@ class Computing:
     def __call__(self, jobs: Sequence[Job], /) -> Iterator[Job]:
         left = missing(jobs, self.folder)
         start = time.perf_counter()
-        for job, values in self.work(left) if left else ():
-            now = time.perf_counter()
-            write_result(self.folder, job, values, now - start)
-            start = now
-            yield job
+        try:
+            for job, values in self.work(left) if left else ():
+                now = time.perf_counter()
+                write_result(self.folder, job, values, now - start)
+                start = now
+                yield job
+        except UserError as error:
+            raise _named(error, left) from None
+
+
+def _named(error: UserError, jobs: Sequence[Job]) -> UserError:
+    """The error with the cell that it is about, if it is one cell and the error does not say which."""
+    cells = {(job.backbone, job.dataset) for job in jobs}
+    names = "|".join(re.escape(name) for cell in cells for name in cell)
+    if type(error) is not UserError or len(cells) > 1 or re.search(rf"(?<!\w)({names})(?!\w)", str(error)):
+        return error
+    [(backbone, dataset)] = cells
+    probes = joined(sorted({job.probe for job in jobs}))
+    return UserError(f"{probes} of {backbone} on {dataset}: {error}")
 
 
 def execute_groups(

@@ -37,7 +37,7 @@ SENTENCES = {
         "chooses among classifiers on validation images instead of the images it is tested on."
     ),
     "fewer-inputs": (
-        "{probe} is trained on {names} of the features{of}, not on the four inputs of DINOv2, which need "
+        "{probe} is trained on {names} of the features of {backbone}, not on the four inputs of DINOv2, which need "
         "backbone.layers=last-4 and backbone.pool=cls+avg, or columns that are named with inputs."
     ),
     "simple-pyramid": (
@@ -134,6 +134,9 @@ SENTENCES = {
     ),
     "random-weights": "{backbone} has random weights: it was not trained.",
     "other-size": "{backbone} was given images of {size} pixels; the published models were given {published}.",
+    "patches-of-layer": (
+        "{backbone}: probes of patches use those of {layer}, and backbone.layers is {layers} for probes of vectors."
+    ),
     "trained-on": "{backbone} was trained on {title}: scores there are no measure of transfer, and never best.",
     "training-data-unknown": (
         "{backbone} is declared to be trained on {data}, which is no data set here: if {nearest} is meant, correct it, "
@@ -143,6 +146,10 @@ SENTENCES = {
 BACKBONE = "backbone"
 """The argument with the name of a backbone."""
 SEVERAL = {
+    "fewer-inputs": (
+        "{probe} is trained on {names} of the features of {backbone}, not on the four inputs of DINOv2, which need "
+        "backbone.layers=last-4 and backbone.pool=cls+avg, or columns that are named with inputs."
+    ),
     "simple-pyramid": (
         "Beyond the paper, which has only ResNets: {backbone} have maps of one resolution, from which a simple feature "
         "pyramid (Li et al. 2022) makes four. They get images of at most {size} pixels."
@@ -160,6 +167,10 @@ SEVERAL = {
     ),
     "random-weights": "{backbone} have random weights: they were not trained.",
     "other-size": "{backbone} were given images of {size} pixels; the published models were given {published}.",
+    "patches-of-layer": (
+        "{backbone}: probes of patches use those of their layer {layer}, and backbone.layers is {layers} for probes of "
+        "vectors."
+    ),
     "trained-on": "{backbone} were trained on {title}: scores there are no measure of transfer, and never best.",
     "training-data-unknown": (
         "{backbone} are declared to be trained on {data}, which is no data set here: if {nearest} is meant, correct "

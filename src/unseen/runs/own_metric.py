@@ -62,8 +62,11 @@ class MeasuredProbe(Probe):
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:
-            for variant, value in measured(self.metric, self.inner, data, setting, self._kept()):
+            found = list(measured(self.metric, self.inner, data, setting, self._kept()))
+            for variant, value in found:
                 yield Fit(variant, setting.shots, setting.seed, [(self.metric.metric.name, value)])
+            for _ in range(self.variants(data) - len(found)):  # those without finite scores, which the fit names
+                yield Fit(self.inner.name, setting.shots, setting.seed, ())
 
     def _kept(self) -> Mapping[str, Any]:
         """What the job that fits the probe has found; without it, the search would have to be done again."""

@@ -154,10 +154,15 @@ def shown_probe(summary: pd.DataFrame, metric: str) -> str:
     return LOGISTIC if LOGISTIC in probes else str(probes[0])
 
 
-def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table in the format of the file's suffix: .csv, .json, .parquet, .md or .tex."""
+def check_table_name(path: Path) -> None:
+    """Refuse a suffix that no table is written with."""
     if path.suffix not in WRITERS:
         raise UserError(f"{path}: tables are written as {', '.join(WRITERS)}; choose one of these suffixes")
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table in the format of the file's suffix: .csv, .json, .parquet, .md or .tex."""
+    check_table_name(path)
     with atomic_write(path) as file:
         file.write(WRITERS[path.suffix](table))
 

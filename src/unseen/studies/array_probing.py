@@ -104,9 +104,10 @@ def probe_arrays(
     counts = ClassCounts.of_labels(data.y_train, data.y_test, data.classes)
     lacking, short = partial(chosen.total_shortage, counts), partial(chosen.partial_shortage, counts)
     usable = usable_shots(asked, lacking)
-    settings, told = chosen.settings(usable, repeats), [*shot_notices(asked, lacking), *shot_notices(usable, short)]
+    told = [*shot_notices(asked, lacking), *shot_notices(usable, short)]
     rows = {"train": len(data.y_train), "test": len(data.y_test)}
     vectors = Vectors("", "", rows, data.classes, data.X_train.shape[1], parts=data.parts)
+    settings = chosen.settings(usable, chosen.telling_seeds(vectors, repeats))
     told += [notice(code, **about) for code, about in chosen.data_notices(vectors, "")]
     place = {setting: number for number, setting in enumerate(settings)}
     total = len(settings) * chosen.variants(data)

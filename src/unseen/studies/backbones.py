@@ -187,9 +187,9 @@ class StudyBackbones:
         return replace(keys, layers=keys.layers or layers, pool=keys.pool or (pools if len(pools) == 1 else ()))
 
     def _load(self, entry: Entry, layers: Sequence[str], device: str, *, patches: bool | int) -> "Backbone":
-        """With the features of patches, of the first of some layers."""
+        """With the features of patches, of one layer (`OpenedBackbone.patch_layer`)."""
         opened = self._open(entry, device)
-        found = opened.backbone(next(iter(opened.layer_names(layers[:1])), None), patches=patches)
+        found = opened.backbone(opened.patch_layer(layers), patches=patches)
         self._tell_notes(entry, found)
         return replace(_known_by_label(found, entry), name=entry.label)
 

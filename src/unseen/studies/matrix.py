@@ -7,13 +7,16 @@ from unseen.data.core.dataset import Target
 from unseen.data.core.manifest import Manifest
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.data.core.rows import ALL, SPLIT_WORDS
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.probes.probe import Probe
 from unseen.runs.notices import Notice, notice
 from unseen.studies.class_gaps import untrained_classes
 from unseen.studies.opened import OpenedData, StudyData
+from unseen.studies.probes import StudyProbe
 from unseen.text.words import joined
 
+DRAWING = ("vectors", "patches")
+"""Inputs of probes that are fitted to a number of samples per class."""
 LABELS: dict[Target, str] = {
     "class": "one class per image",
     "classes": "several classes per image",
@@ -90,6 +93,19 @@ def not_fitted(name: str, title: str, reason: str) -> Notice:
 def needs_every_class(probe: Probe) -> str:
     """Why a probe cannot be fitted where only test images have some class."""
     return f"{probe.name} needs training images of every class"
+
+
+def refuse_shots_of_several(probes: Iterable[StudyProbe], opened: OpenedData) -> None:
+    """Refuse numbers of samples per class for data sets whose images have several classes: none can be drawn so."""
+    several = [each for each in opened.data if each.dataset.target == "classes"]
+    for each in probes:
+        numbers = [str(number) for number in each.numbers if number is not None]
+        data = next((data for data in several if takes(each.probe, data)), None)
+        if each.probe.input in DRAWING and numbers and data is not None:
+            raise UserError(
+                f"{data.name}: its images have several classes, and shots ({joined(numbers)}) are for one class per "
+                f"image; use all for {each.probe.name} ({option('shots', 'all')}), or leave out {data.name}"
+            )
 
 
 def taken(probes: Iterable[Probe], opened: OpenedData) -> list[StudyData]:

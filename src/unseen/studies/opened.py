@@ -9,7 +9,7 @@ from typing import Any
 from unseen.data.core.dataset import Dataset, Target
 from unseen.data.core.limit import limited
 from unseen.data.core.open_dataset import OpenDataset, open_dataset
-from unseen.data.own.description import describe, describe_table, is_own, refuse_same_names
+from unseen.data.own.description import describe, describe_table, is_own, own_table, refuse_same_names
 from unseen.data.own.one_split import open_test_set
 from unseen.data.own.one_split import refuse_same_names as refuse_same_columns
 from unseen.data.own.open_own import open_own
@@ -25,7 +25,6 @@ from unseen.studies.concepts.domains import open_domains, splits_used
 from unseen.studies.concepts.levels import ChosenLevels, choose_levels
 from unseen.studies.keys import ALL
 from unseen.studies.places import LEVELS, Places
-from unseen.studies.places import LEVELS as IMAGES
 from unseen.studies.study import Study
 from unseen.studies.toml import shipped_studies
 from unseen.studies.watch import Watch
@@ -203,7 +202,7 @@ def _levels(study: Study, places: Places, features: Path | None, watch: Watch) -
 
 def lacks_level_images(levels: ChosenLevels, places: Places) -> bool:
     """Whether levels are of images that were given no place; other data sets of a study are used without them."""
-    return levels.data is None and levels.drawn is None and places.place(IMAGES) is None
+    return levels.data is None and levels.drawn is None and places.place(LEVELS) is None
 
 
 def _domain(name: str, concepts: Sequence[str]) -> Dataset:
@@ -343,8 +342,6 @@ class _Others:
 
 def own_test_set(name: str, table: Mapping[str, Any], root: Path | None) -> OwnData:
     """A test set from its table in a study; paths are looked up as they are, then below the folder of all data."""
-    from unseen.data.own.description import own_table
-
     own = own_table(name, table, root)
     if own.test is not None:
         one = own.test

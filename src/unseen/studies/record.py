@@ -41,6 +41,8 @@ SIZE = 224
 LEVEL = re.compile(r"l[0-9]+")
 USUAL_LAYERS = ("penultimate", "embedding", "output")
 """Layers that are directly before the classifier, or the output of a network without one."""
+OWN_LAYER = "own"
+"""The word for the layer that a backbone is usually used with."""
 YOURS = "yours"
 """The category of backbones that no paper names, and the default name of a user's own features."""
 TITLES: Mapping[Axis, str] = {
@@ -283,6 +285,17 @@ def size_notices(described: Iterable[Described]) -> list[Notice]:
     ]
 
 
+def patch_notices(described: Iterable[Described], study: Study) -> list[Notice]:
+    """Notices about patches of another layer than the one, or of one of several, that are named for vectors."""
+    found = list[Notice]()
+    for each in described:
+        words, extraction = study.keys_of(each.label).layers, each.patches
+        layer = extraction.backbone.layer if extraction else None
+        if layer and words and {*words} not in ({layer}, {OWN_LAYER}):
+            found.append(notice("patches-of-layer", backbone=each.label, layer=layer, layers=", ".join(words)))
+    return found
+
+
 def _network(described: Described) -> str:
     """The name of a backbone; that of its network if it is one of several representations of it."""
     return described.spec.name_of_network(described.label)
@@ -378,7 +391,7 @@ def run_record(
     notices = [
         *(drawn.notices if drawn else ()),
         *opened.notices, *opened.missed, *image_notices(images, part.data), *random_notices(part.backbones),
-        *training_notices(records, domains),
+        *patch_notices(part.backbones, study), *training_notices(records, domains),
         *(size_notices(part.backbones) if "tasks" in axes and any(each.features for each in records) else ()),
         *part.told,
     ]  # fmt: skip

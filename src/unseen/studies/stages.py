@@ -22,7 +22,7 @@ from unseen.studies.inputs.stage import Stage
 from unseen.studies.inputs.vector_features import FileFeatures
 from unseen.studies.inputs.vectors import VectorStage
 from unseen.studies.keys import StudyKeys
-from unseen.studies.matrix import as_test_set, refuse_unused, taken, unfitted
+from unseen.studies.matrix import as_test_set, refuse_shots_of_several, refuse_unused, taken, unfitted
 from unseen.studies.opened import OpenedData, StudyData, open_data
 from unseen.studies.places import LPIPS
 from unseen.studies.probes import StudyProbe, StudyProbes, study_probes
@@ -181,6 +181,7 @@ def open_study(study: Study, given: Given, means: Means, watch: Watch, part: Par
     opened = open_data(study, given.places, probes.wanted, watch, given=given.datasets, features=features)
     every = [each.probe for each in probes.every]
     refuse_unused(every, opened)
+    refuse_shots_of_several(probes.every, opened)
     opened = replace(opened, notices=[*opened.notices, *unfitted(every, opened)])
     return OpenedStudy(study, given, probes, opened, backbones, means, watch, part)
 
@@ -193,6 +194,9 @@ def _unused(study: Study, probes: StudyProbes) -> Iterator[str]:
     for each in fields(StudyKeys):
         if not needing.get(each.name, True) and getattr(study, each.name) != each.default:
             yield f"The key {each.name} is not used: no probe of the study ({names}) needs it."
+    for of in probes.every:
+        if of.shots and not any(map(of.probe.takes_shots, of.shots)):
+            yield f"The key shots is not used by {of.probe.name}, which takes no such number of training samples."
 
 
 def _refuse_without_images(probes: StudyProbes) -> None:

@@ -12,9 +12,12 @@ from picture_files import jpeg, picture
 from torch.utils.data import Subset
 
 import unseen
+from unseen.data.core.entries import EntryTable
 from unseen.data.own.description import describe
 from unseen.data.own.objects import open_object
 from unseen.data.own.open_own import open_own
+from unseen.data.sources.python_sets import ColumnImages
+from unseen.data.sources.torchvision_sets import item_labels
 from unseen.errors import UserError
 
 
@@ -86,6 +89,61 @@ def test_names_and_splits() -> None:
     ):
         with pytest.raises(UserError, match=words):
             open_object(data)
+
+
+class Labelled(Pictures):
+    """Items with these labels, which are not stored elsewhere."""
+
+    def __init__(self, labels: list[Any], **about: Any) -> None:
+        super().__init__(0, len(labels), **about)
+        self.given = labels
+
+    def __getitem__(self, number: int) -> tuple[Any, Any]:
+        return super().__getitem__(number)[0], self.given[number]
+
+
+def test_texts_are_names_of_classes() -> None:
+    data = open_object(Labelled(["owl", "cat", "owl", "cat"]))
+    assert [entry.label for entry in data.source.entries] == ["owl", "cat", "owl", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "words"),
+    [
+        ([0, 1, 2, 3], ["a", "b", "c"], "image 3 has the label 3, outside of the 3 names"),
+        ([0, -1, 1, 0], ["a", "b"], "image 1 has the label -1, outside of the 2 names"),
+        ([0, 1, 2, 0], ["a", "a", "c"], "two classes are named 'a'"),
+        ([0, 0.5, 1, 0], None, "image 1 has the label float 0.5; a class is one whole number or one text"),
+        ([0.0, 1.0], None, "image 0 has the label float 0.0"),
+        ([torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])], None, "image 0 has the label Tensor"),
+        (["a", "", "b"], None, "image 1 has the label ''"),
+        (["a", 3, "b"], None, "image 1 is a number, and others are texts"),
+        ([0, None], None, "image 1 has the label NoneType None"),
+    ],
+)
+def test_labels_that_are_no_classes(labels: list[Any], classes: list[str] | None, words: str) -> None:
+    with pytest.raises(UserError, match=words) as error:
+        open_object(Labelled(labels, classes=classes), "mine")
+    assert str(error.value).startswith("mine, all: ")
+
+
+def test_items_that_end_before_the_length_are_named() -> None:
+    items = Labelled([0, 1] * 15)
+    items.count = 35
+    with pytest.raises(UserError, match="the label of image 30 of 35 cannot be read"):
+        open_object(items)
+
+
+@pytest.mark.parametrize("nothing", [None, {"bytes": None, "path": None}])
+def test_a_row_without_an_image_is_an_empty_one(nothing: Any) -> None:
+    entries = EntryTable.of([("0", "cat")], "mine")
+    assert ColumnImages([{"image": nothing}], "image", entries, {}).read(0) == b""
+
+
+def test_synonyms_may_be_shared_and_images_may_have_no_class() -> None:
+    cranes = open_object(Labelled([0, 1, 2, 2], classes=[("crane",), ("crane",), ("owl", "bird")]))
+    assert cranes.classes == ("0", "1", "2")
+    assert item_labels("mine", Labelled([-1, -1])) == ["-1", "-1"]
 
 
 def test_images_that_were_transformed_are_refused() -> None:

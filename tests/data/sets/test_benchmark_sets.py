@@ -234,6 +234,9 @@ FAULTS = [
         "kitti-distance", "kitti/training/label_2/000000.txt",
         lambda content: content.replace(b"58.49", b"1e6"), "1e.06 is not above -100 and at most 999",
     ),
+    ("kitti-distance", "kitti/training/label_2/000003.txt", lambda _: b"", "000003.txt: no objects in it"),
+    ("kitti-distance", "kitti/training/label_2/000003.txt", lambda _: b"\n", "000003.txt: no objects in it"),
+    ("kitti-distance", "kitti/training/label_2/000003.txt", lambda content: content[:-9], "expected 15 fields"),
     ("kitti-distance", "kitti/mapping/train_rand.txt", lambda content: content + b",999", "names lines that"),
     ("dsprites-location", f"dsprites/{'dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz'}", gzip.compress, "damaged"),
     (
@@ -278,6 +281,28 @@ def test_a_copy_at_fault(name: str, file: str, change: Callable[[bytes], bytes],
     assert examine(dataset, tmp_path).state == "partial"
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("smallnorb-azimuth", "smallnorb/smallnorb-5x46789x9x18x6x2x96x96-training-dat.mat"),
+        ("smallnorb-azimuth", "smallnorb/smallnorb-5x01235x9x18x6x2x96x96-testing-info.mat"),
+        ("kitti-distance", "kitti/mapping/train_rand.txt"),
+        ("kitti-distance", "kitti/training/label_2/000002.txt"),
+        *(("cub", f"CUB_200_2011/{each}") for each in ("images.txt", "classes.txt", "train_test_split.txt")),
+        ("gtsrb", "GTSRB/GT-final_test.csv"),
+        ("diabetic-retinopathy", "diabetic-retinopathy-detection/trainLabels.csv"),
+        *(("stl10", f"stl10_binary/{each}") for each in ("train_X.bin", "test_y.bin", "class_names.txt")),
+        ("patch-camelyon", "pcam/camelyonpatch_level_2_split_test_y.h5"),
+        ("dmlab", "dmlab/dmlab-train.tfrecord-00000-of-00002"),
+    ],
+)
+def test_a_pointer_of_git_lfs_is_named_with_its_file(name: str, file: str, tmp_path: Path) -> None:
+    dataset = tiny(name, tmp_path)
+    write(tmp_path / file, b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
+    with pytest.raises(UserError, match=f"{Path(file).name}: a Git LFS pointer"):
+        open_dataset(dataset, tmp_path)
+
+
 def test_damaged_records_are_named_when_they_are_read(tmp_path: Path) -> None:
     dataset = tiny("dmlab", tmp_path)
     place = tmp_path / "dmlab/dmlab-train.tfrecord-00000-of-00002"
@@ -316,3 +341,19 @@ def test_more_patches_than_there_can_be(tmp_path: Path) -> None:
         file.create_dataset("y", (1 << 40, 1, 1, 1), np.uint8, chunks=(1024, 1, 1, 1), compression="gzip")
     with pytest.raises(UserError, match="1,099,511,627,776 patches"):
         open_dataset(dataset, tmp_path)
+
+
+def test_patches_that_were_replaced_are_read_anew(tmp_path: Path) -> None:
+    import h5py
+
+    data = opened("patch-camelyon", tmp_path)
+    data.source.read(0)
+    for kind, array in (("x", np.full((4, 96, 96, 3), 7, np.uint8)), ("y", np.array([1, 1, 1, 0], np.uint8))):
+        with h5py.File(tmp_path / "new.h5", "w") as file:
+            file[kind] = array
+        (tmp_path / "new.h5").replace(tmp_path / f"pcam/camelyonpatch_level_2_split_train_{kind}.h5")
+    with pytest.raises(UserError, match="changed since it was opened"):
+        data.source.read(0)
+    again = open_dataset(replace(DATASETS["patch-camelyon"], counts=COPIES["patch-camelyon"][1], gaps=True), tmp_path)
+    assert [entry.label == "tumour" for entry in again.source.entries][:4] == [True, True, True, False]
+    assert (np.asarray(again.source.read(3)) == 7).all()

@@ -16,7 +16,6 @@ from scipy.io import savemat
 from unseen.data.core.dense.label_survey import survey_labels
 from unseen.data.core.dense.labels import IGNORED, Objects
 from unseen.data.core.open_dataset import OpenDataset, open_dataset
-from unseen.data.formats import hdf5
 from unseen.data.formats.map_files import read_indices
 from unseen.data.registry import dense_sets, get_dataset
 from unseen.errors import UserError
@@ -213,7 +212,7 @@ def test_nyuv2_rooms_lie_on_their_side_in_the_file(tmp_path: Path) -> None:
 
 def test_nyuv2_is_in_its_own_file_and_not_larger_than_images(tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py", reason="h5py is not installed")
-    found = opened("nyuv2-depth", nyuv2_tree(tmp_path))
+    nyuv2_tree(tmp_path)
     place = tmp_path / "nyuv2/nyu_depth_v2_labeled.mat"
     place.rename(tmp_path / "other.mat")
     (tmp_path / "raw").write_bytes(bytes(3 * 40 * 30 * 4))
@@ -232,12 +231,28 @@ def test_nyuv2_is_in_its_own_file_and_not_larger_than_images(tmp_path: Path) -> 
         ),
     }
     for message, make in makers.items():
-        hdf5._opened.cache_clear()
         place.unlink(missing_ok=True)
         with h5py.File(place, "w") as file:
             make(file)
         with pytest.raises(UserError, match=message):
-            found.labels(0)
+            opened("nyuv2-depth", tmp_path).labels(0)
+
+
+def test_a_file_of_nyuv2_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    found, path = opened("nyuv2-depth", nyuv2_tree(tmp_path)), tmp_path / "nyuv2/nyu_depth_v2_labeled.mat"
+    before = found.source.read(0)
+    with h5py.File(tmp_path / "new.mat", "w") as file:
+        file["images"] = np.full((3, 3, 40, 30), 7, dtype=np.uint8)
+        file["depths"] = np.full((3, 40, 30), 2, dtype=np.float32)
+    path.write_bytes((tmp_path / "new.mat").read_bytes())  # in place, as a copy or a download does
+    for read in (found.source.read, found.labels):
+        with pytest.raises(UserError, match="changed since it was opened"):
+            read(0)
+    again = opened("nyuv2-depth", tmp_path)
+    assert (again.source.read(0) == 7).all()
+    assert not (before == 7).all()
+    assert (np.asarray(again.labels(0)) == 2).all()
 
 
 def test_nyuv2_normals_have_length_1_where_they_are_known(tmp_path: Path) -> None:

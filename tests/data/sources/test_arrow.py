@@ -92,6 +92,16 @@ def test_images_that_are_elsewhere_are_not_followed(tmp_path: Path) -> None:
         arrow_images(folder).read(1)
 
 
+def test_rows_without_an_image_are_empty_images(tmp_path: Path) -> None:
+    folder = save(tmp_path / "pets", [0, 1])
+    for file, row in zip(sorted(folder.glob("*.arrow")), (None, {"bytes": None, "path": None}), strict=True):
+        table = pa.table({"image": pa.array([row], IMAGE), "label": [0]})
+        with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+    source = arrow_images(folder)
+    assert [source.read(number) for number in range(2)] == [b"", b""]
+
+
 def test_damage_is_named(tmp_path: Path) -> None:
     folder = save(tmp_path / "pets", [0, 1])
     file = folder / "data-00001-of-00002.arrow"

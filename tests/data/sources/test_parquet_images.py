@@ -127,6 +127,11 @@ def test_images_beside_the_file(tmp_path: Path) -> None:
         ({"image": embedded([0]), "label": [["a+b"]]}, None, "'a+b' in the column 'label'"),
         ({"image": embedded([0]), "label": [0]}, {"image": 1, "label": {"_type": "ClassLabel", "names": [1]}}, "names"),
         ({"image": embedded([0]), "label": [0]}, {"image": 1, "label": {"_type": "ClassLabel", "names": {}}}, "names"),
+        (
+            {"image": embedded([0, 1]), "label": [0, 2]},
+            {"image": {"_type": "Image"}, "label": {"_type": "ClassLabel", "names": ["a", "b", "a"]}},
+            "two classes are named 'a'",
+        ),
     ],
 )  # fmt: skip
 def test_bad_labels_are_one_sentence(

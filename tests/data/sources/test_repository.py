@@ -125,6 +125,13 @@ def test_other_folders_are_no_repositories(tmp_path: Path) -> None:
     assert kind_of(tmp_path) is FOLDERS
 
 
+def test_images_in_one_folder_beside_the_files_are_no_class(tmp_path: Path) -> None:
+    (tmp_path / "train/images").mkdir(parents=True)
+    (tmp_path / "train/images/0.jpg").write_bytes(jpeg(0))
+    write_pets(tmp_path / "train/0.parquet", [0, 1])
+    assert kind_of(tmp_path) is REPOSITORY
+
+
 def test_names_that_say_nothing_of_splits(tmp_path: Path) -> None:
     write_pets(tmp_path / "data/0000.parquet", [0, 1])
     assert "does not say for which split" in refusal(tmp_path)

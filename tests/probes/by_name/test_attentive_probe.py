@@ -1,5 +1,6 @@
 """The probe `attentive` on patches in memory: what it is trained and chosen on, and what it keeps."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,12 @@ from unseen.probes.attentive.choose import test_scores as scores_of
 from unseen.probes.attentive.data import LabelledImages
 from unseen.probes.attentive.pictures import different_queries, shown_images
 from unseen.probes.attentive.protocol import AttentiveProtocol
+from unseen.probes.attentive.train import fit_attentive
 from unseen.probes.by_name.attentive import Attentive
 from unseen.probes.patches.class_probe import ClassPatches
 from unseen.probes.probe import ProbeData, ValidationData
 from unseen.probes.protocol import Setting
+from unseen.probes.samples import SamplesPerClass
 from unseen.probes.sampling import draw_shots, split_validation, stream
 from unseen.probes.units import ScoredImages
 
@@ -63,9 +66,15 @@ def test_it_is_chosen_on_validation_images_or_on_a_drawn_fifth(tmp_path: Path, o
     (X, _), (X_val, y_val), (X_test, y_test) = images(30, 0), images(12, 1), images(9, 2)
     rows, cpu = [X.numpy(), X_val.numpy()], torch.device("cpu")
     every = LabelledImages.of(rows, PATCHES, torch.cat([y, y_val]), cpu, torch.float32)
-    chosen = choose_attentive(every, parts, CLASSES, "top1", PROBE.used, seed=3)
+    few = index if own and shots else None
+    chosen = choose_attentive(every, parts, CLASSES, "top1", PROBE.used, seed=3, final=few)
+    known = PROBE.samples(cell.data, shots)
+    assert known == SamplesPerClass.of_labels(torch.cat([y, y_val])[torch.cat(parts) if few is None else few])
+    used = torch.cat(parts) if few is None else few
+    alone = fit_attentive(every, used, CLASSES, [chosen.setting], PROBE.used, stream(3, 4))
     tested = LabelledImages.of([X_test.numpy()], PATCHES, y_test, cpu, torch.float32)
     hits = scores_of(chosen.stack, tested).argmax(dim=1) == y_test
+    assert torch.equal(scores_of(alone, tested).argmax(dim=1) == y_test, hits)
     assert dict(fit.values) == {"top1": pytest.approx(float(hits.float().mean()))}
     assert (fit.details["rate"], fit.details["decay"]) == chosen.setting
     assert fit.details["validation"] == list(chosen.validation)
@@ -106,3 +115,18 @@ def test_the_queries_that_differ_most_are_found() -> None:
     maps[:, 1, 0], maps[:, 2, 1], maps[:, 4, 0] = 1.0, 0.9, 0.99
     assert different_queries(maps, 3) == [2, 1, 0]  # the last is like the second, and the fourth like the first
     assert len(different_queries(maps[:, :2])) == 2
+
+
+def test_validation_images_only_choose_with_few_shots(tmp_path: Path) -> None:
+    """Other validation images change nothing if there is a single setting to choose, unless all images are used."""
+    one = Attentive(queries=2, epochs=1, protocol=replace(QUICK, rates=(10.0,), least_steps=40))
+    cell = patches(tmp_path, train=6, own=True)
+    held = cell.data.validation
+    assert held is not None
+    turned = replace(cell, data=replace(cell.data, validation=replace(held, y=(held.y + 1) % CLASSES)))
+    for shots in (1, None):
+        [fit], [other] = (list(one.fit(each, [Setting(shots, 0)])) for each in (cell, turned))
+        assert fit.units is not None
+        assert other.units is not None
+        same = np.array_equal(fit.units.arrays["correct"], other.units.arrays["correct"])
+        assert same == (shots is not None)

@@ -164,3 +164,34 @@ def test_a_study_of_the_last_four_blocks_has_a_row_per_input(unseen: Unseen, tmp
     [result] = read_results(tmp_path / "run")
     assert result.job["settings"]["inputs"] == ["cls1=192:256", "cls1-avg=192:320", "cls4=0:256", "cls4-avg=0:320"]
     assert json.loads(json.dumps(result.details))["products"] == "float32"
+
+
+def test_an_input_that_diverges_does_not_lose_the_others(unseen: Unseen, tmp_path: Path) -> None:
+    """Its rows are named as a flaw, the others are as without it, and a metric of one's own is measured on them."""
+    of = data()
+    factors = torch.ones(40)
+    factors[10:20] = 1e25
+    (tmp_path / "features/big").mkdir(parents=True)
+    for split, X, y in (("train", of.X_train, of.y_train), ("test", of.X_test, of.y_test)):
+        np.savez(tmp_path / f"features/big/{split}.npz", X=np.asarray(X * factors), y=y.numpy())
+    study = study_of(probes=["dinov2-linear"], seeds=1, datasets=["big"], metrics=["macro-f1"])
+    study = study.replace(**{"dinov2-linear": {"steps": 20, "inputs": ["a=0:10", "b=10:20"]}})
+    run = run_of(study, tmp_path / "run", features=tmp_path / "features", means=Means(1))
+    result = next(each for each in read_results(tmp_path / "run") if each.is_of("dinov2-linear"))
+    assert [fit.variant for fit in result.fits] == ["dinov2-linear", "dinov2-linear-a", "dinov2-linear-b"]
+    assert (result.fits[0].details["input"], result.fits[2].details["diverged"], result.fits[2].values) == ("a", 13, [])
+    assert {(score.probe, score.metric) for score in run.scores} == {
+        (probe, metric) for probe in ("dinov2-linear", "dinov2-linear-a") for metric in ("top1", "top5", "macro-f1")
+    }
+    assert ("diverged", "dinov2-linear-b", 13, 13) in {
+        (each.kind, each.place, each.count, each.total) for each in run.flaws
+    }
+    assert unseen("report", tmp_path / "run", "--out", tmp_path / "page.html").code == 0
+    assert "classifiers of dinov2-linear-b diverged" in (tmp_path / "page.html").read_text()
+    arrays = [each.numpy() for each in (of.X_train * factors, of.y_train, of.X_test * factors, of.y_test)]
+    both = package.probe(
+        *arrays, probe=DINOv2Linear(steps=20, inputs=("a=0:10", "b=10:20")), metric="macro-f1", seeds=1
+    )
+    assert sorted(both.to_frame().query("metric == 'macro-f1'").probe) == ["dinov2-linear", "dinov2-linear-a"]
+    with pytest.raises(UserError, match="a or b"):
+        package.probe(*arrays, probe=DINOv2Linear(steps=20, inputs=("a=10:20", "b=12:20")), seeds=1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+import unseen as package
 from unseen.errors import UserError
 from unseen.features.store import read_store, write_store
 from unseen.metrics.intrinsic_dimension import two_nn
@@ -104,3 +105,20 @@ def test_its_cost_is_that_of_what_is_drawn() -> None:
 def test_every_probe_says_what_it_is_for() -> None:
     for name, probe in all_probes().items():
         assert 0 < len(probe.purpose) <= 52, name
+
+
+def test_every_seed_is_a_fit_if_images_are_drawn() -> None:
+    rows = {"train": 60, "val": 40, "test": 30}
+
+    def seeds(probe: Spectrum, counts: dict[str, int] = rows) -> list[int]:
+        return [job.seed for job in probe.jobs(Vectors("b", "d", counts, 2, 8), [4, 5, 6])]
+
+    assert seeds(Spectrum(images=99)) == [4, 5, 6]
+    assert seeds(Spectrum(images=100)) == seeds(Spectrum(images=30, features="test")) == [4]
+    assert seeds(Spectrum(images=29, features="test")) == [4, 5, 6]
+    assert seeds(Spectrum(images=99), {"all": 100}) == [4, 5, 6]
+    arrays = X.numpy(), np.arange(150) % 2, X_TEST.numpy(), np.arange(40) % 2
+    table = package.probe(*arrays, probe=Spectrum(images=50), seeds=3).summary()
+    assert set(table.seeds) == {3}
+    assert (table.deviation > 0).all()
+    assert set(package.probe(*arrays, probe=Spectrum(), seeds=3).summary().seeds) == {1}

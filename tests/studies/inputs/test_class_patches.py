@@ -171,3 +171,32 @@ def test_time_grows_with_the_images() -> None:
     sizes: Sequence[PatchSize] = [PatchSize(number, 4, 10, 4, 8, 3) for number in (2_000, 200_000)]
     few, many = (fit_seconds(Attentive(queries=2), size, "cpu") for size in sizes)
     assert many > 10 * few > 0
+
+
+def test_patches_beside_the_vectors_of_several_layers(tmp_path: Path) -> None:
+    """One study with the four inputs of DINOv2; the layer of patches is recorded, and told."""
+    study = STUDY.replace(probes=["attentive", "dinov2-linear"], **{"dinov2-linear": {"steps": 5}})
+    keys = {"weights": "random", "size": 32, "layers": ["last-4"], "pool": ["cls+avg"]}
+    run = run_of(study.replace(backbone=keys), tmp_path / "last", ["timm:test_vit"], datasets=[tiny_data("class")])
+    assert {score.probe for score in run.scores} >= {"attentive", "dinov2-linear", "dinov2-linear-cls4-avg"}
+    assert {score.backbone for score in run.scores} == {"timm:test_vit"}
+    [backbone] = run.backbones
+    assert backbone.patches is not None
+    assert backbone.patches.backbone.layer == "last-1"
+    [told] = [dict(each.arguments) for each in run.told if each.code == "patches-of-layer"]
+    assert told == {"backbone": "timm:test_vit", "layer": "last-1", "layers": "last-4"}
+    for layers, recorded in (("all", "own"), ("own", "own"), ("blocks.1", "blocks.1")):
+        out, changed = tmp_path / layers, study.replace(probes="attentive", backbone=keys | {"layers": [layers]})
+        if layers == "all":
+            changed = changed.replace(backbone={"pool": []})
+        run = run_of(changed, out, ["timm:test_vit"], datasets=[tiny_data("class")])
+        assert run.backbones[0].patches is not None
+        own = load_backbone("timm:test_vit", size=32, weights="random").spec.layer
+        assert run.backbones[0].patches.backbone.layer == {"own": own}.get(recorded, recorded)
+        assert ("patches-of-layer" in {each.code for each in run.told}) == (layers == "all")
+
+
+def test_several_named_layers_are_refused(tmp_path: Path) -> None:
+    study = STUDY.replace(backbone={"weights": "random", "size": 32, "layers": ["blocks.0", "blocks.1"]})
+    with pytest.raises(UserError, match="one layer"):
+        plan_of(study, tmp_path, ["timm:test_vit"], datasets=[tiny_data("class")])

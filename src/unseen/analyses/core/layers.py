@@ -1,6 +1,8 @@
 """Scores of the layers of a backbone: which is best, which are not resolved from it, and what the last one loses."""
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +17,7 @@ from unseen.studies.record import USUAL_LAYERS
 
 OWN_LAYERS = (*USUAL_LAYERS, "maps")
 """Names of the layers that networks are usually used with: "maps" is that of `demo:`."""
+NUMBER = re.compile(r"[0-9]+")
 FEWEST = 3
 """Layers of a network from which on accuracy has a course over depth."""
 
@@ -50,7 +53,8 @@ def layered_backbones(data: RunData) -> list[LayeredBackbone]:
             groups.setdefault((of, pool), []).append(each)
     found = list[LayeredBackbone]()
     for (network, pool), rows in groups.items():
-        by_layer = {_layer(each): each.name for each in rows}
+        names = {_layer(each): each.name for each in rows}
+        by_layer = {layer: names[layer] for layer in by_depth(names)}
         if pool and len(by_layer) >= FEWEST:
             usual = groups.get((network, ""), [])
             same = next((each for each in usual if _pool(each) == pool), next(iter(usual), None))
@@ -58,6 +62,18 @@ def layered_backbones(data: RunData) -> list[LayeredBackbone]:
             name = _common(rows[0], with_pool=len(pools) > 1)
             found.append(LayeredBackbone(name, by_layer, (_layer(same), same.name) if same else None))
     return found
+
+
+def by_depth(layers: Iterable[str]) -> list[str]:
+    """The layers whose names differ in their numbers only, by these numbers, which modules have in the order they run.
+
+    Of several such sequences, it is the longest; where the others lie between its layers, their names do not say.
+    """
+    every = [*layers]
+    forms = Counter(NUMBER.sub("#", layer) for layer in every)
+    form = max(forms, key=lambda each: forms[each], default="")
+    same = [layer for layer in every if NUMBER.sub("#", layer) == form]
+    return sorted(same, key=lambda layer: [int(number) for number in NUMBER.findall(layer)])
 
 
 def _layer(backbone: Backbone) -> str:

@@ -11,7 +11,7 @@ from unseen.data.core.rows import ALL
 from unseen.device import default_device
 from unseen.errors import UserError, argument, did_you_mean, option
 from unseen.features.readers import read_features
-from unseen.runs.record import RUN, read_run
+from unseen.runs.record import RUN, read_results, read_run
 from unseen.studies.stored_features import (
     FEATURES,
     Place,
@@ -52,6 +52,8 @@ def find_duplicates(
     """
     shown = watch or Silent()
     refuse_threshold(threshold)
+    if features is not None and not (place / RUN).is_file():
+        raise UserError(f"{place}: is not a run; leave out {option('features')}")
     if not place.exists():
         raise UserError(f"{place}: no such run, folder or file of features")
     where = _Where.of(place, features, backbone)
@@ -61,6 +63,8 @@ def find_duplicates(
         parts = list(where.searched(name, stores, against))
         test = Part(name, "", read_features(stores["test"].path))
         _refuse_itself(test, parts)
+        if where.is_run:
+            _refuse_other_features(place, where.backbone, test)
         found = nearest_rows(test.features.X, [part.features.X for part in parts], device)
         sets.append(SetPairs(test, parts, found))
     scores, notices = scores_without(place, sets, threshold) if where.is_run else ([], [])
@@ -89,7 +93,9 @@ class _Where:
     def of(cls, place: Path, features: Path | None, backbone: str | None) -> "_Where":
         if place.is_file() or (place.is_dir() and about_finished(place) is not None):
             known = Place(place, (about_finished(place) or {}) if place.is_dir() else {})
-            return cls(place, None, backbone or known.backbone or "yours", [place.stem], False, [])
+            if backbone is not None:
+                raise UserError(f"{place}: features of one backbone; leave out {option('backbone')}")
+            return cls(place, None, known.backbone or "yours", [place.stem], False, [])
         is_run = (place / RUN).is_file()
         folder = (features or place / FEATURES) if is_run else place
         if not folder.is_dir():
@@ -141,14 +147,28 @@ class _Where:
             return [(word, split, place) for split, place in stores.items()]
         path = Path(word)
         if path.is_file():
-            return [(path.stem, "", Place(path))]
+            return [(word, "", Place(path))]
         if path.is_dir() and (about := about_finished(path)) is not None:
-            return [(path.name, str(about.get("split", "")), Place(path, about))]
+            return [(word, str(about.get("split", "")), Place(path, about))]
         there = [each for each in stores_in(path) if each.backbone == self.backbone and each.split in (*SEARCHED, ALL)]
         if not there:
-            hint = did_you_mean(word, self.names) or f"; {argument('against')} names a data set of the run, or features"
-            raise UserError(f"{word}: no training features by {self.backbone}{hint}")
-        return [(path.name, str(each.split), each) for each in there]
+            hint = (
+                did_you_mean(word, self.names) or f"; {argument('against')} names features, or one of these data sets"
+            )
+            what = f"no training features by {self.backbone}" if path.exists() else "no such data set, file or folder"
+            raise UserError(f"{word}: {what}{hint}: {', '.join(self.names) or 'none'}")
+        return [(word, str(each.split), each) for each in there]
+
+
+def _refuse_other_features(run: Path, backbone: str, test: Part) -> None:
+    """Refuse test features that are not those that the run has scores of: their images may be others."""
+    of_set = [each.job for each in read_results(run) if each.job["dataset"] == test.dataset]
+    hashes = {job["reads"].get("test") for job in of_set if job["backbone"] == backbone}
+    if hashes and test.features.provenance.get("content_hash") not in hashes:
+        raise UserError(
+            f"{test.dataset}: these test features of {backbone} are not those of the run, so its scores may be of "
+            f"other images; give the features of the run ({option('features')})"
+        )
 
 
 def _doubt(pairs: SetPairs, threshold: float) -> str:

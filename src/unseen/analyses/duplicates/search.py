@@ -19,6 +19,8 @@ from unseen.probes.rows import on_device
 
 QUERIES = {"cpu": 1024, "cuda": 8192}
 """Images that are multiplied with a tile at once: on a CPU, smaller products take a third longer."""
+ROUNDING = 1e-6
+"""Similarities nearer to 1 are those of equal directions, whose products are rounded in float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,8 @@ def nearest_rows(images: Rows, among: Sequence[Rows], device: torch.device) -> N
             nearer = values > best[some]
             best[some] = torch.where(nearer, values, best[some])
             row[some] = torch.where(nearer, places + start, row[some])
-    return Nearest(best.clamp(max=1).cpu().numpy(), row.cpu().numpy())
+    best = torch.where(best > 1 - ROUNDING, 1.0, best)
+    return Nearest(best.cpu().numpy(), row.cpu().numpy())
 
 
 def _tiles(parts: Sequence[Rows], device: torch.device) -> Iterator[tuple[int, torch.Tensor]]:

@@ -25,7 +25,7 @@ def scores_without(run: Path, sets: Sequence[SetPairs], threshold: float) -> tup
     per image, of episodes and of results that keep nothing of each image cannot.
     """
     with_values: dict[tuple[Fit, str], list[tuple[float, float]]] = {}
-    lacking = dict[str, None]()
+    lacking, metrics = dict[str, None](), dict[str, None]()
     pairs_of = {pairs.dataset: pairs for pairs in sets}
     images_at = lru_cache(maxsize=8)(read_labels)
     for result in read_results(run):
@@ -39,13 +39,16 @@ def scores_without(run: Path, sets: Sequence[SetPairs], threshold: float) -> tup
             lacking[name] = None
         for each in units:
             fit = (result.job["backbone"], pairs.dataset, each.variant, each.shots)
-            for metric, value, without in _scores(each, kept):
+            scored = {metric: values for metric, *values in _scores(each, kept)}
+            for metric, (value, without) in scored.items():
                 with_values.setdefault((fit, metric), []).append((value, without))
+            own = next(of for of in result.fits if of.variant == each.variant)
+            metrics |= dict.fromkeys(metric for metric, _ in own.values if metric not in scored)
     found = list[ScoreWithout]()
     for (fit, metric), values in with_values.items():
         value, without = np.mean(values, axis=0).tolist()
         found.append(ScoreWithout(*fit, metric, value, without, len(values)))
-    return found, _sentences(list(lacking), sets, threshold)
+    return found, _sentences(list(lacking), list(metrics), sets, threshold)
 
 
 def _of_images(units: KeptUnits, pairs: SetPairs) -> bool:
@@ -60,16 +63,25 @@ def _scores(units: KeptUnits, kept: np.ndarray) -> Iterator[tuple[str, float, fl
     if not kept.any():
         return
     every, without = units.rescored(), units.rescored(kept)
-    yield from ((metric, units.scores.get(metric, every[metric]), without[metric]) for metric in every
+    if units.images is not None and units.images.y is not None:
+        left = np.bincount(units.images.y, kept, len(units.images.classes))
+        if not left.all():  # a mean over fewer classes is another score
+            without.pop("mean-per-class", None)
+    yield from ((metric, units.scores.get(metric, every[metric]), without[metric]) for metric in without
                 if metric == "top1" or metric in units.scores)  # fmt: skip
 
 
-def _sentences(lacking: Sequence[str], sets: Sequence[SetPairs], threshold: float) -> list[str]:
+def _sentences(lacking: Sequence[str], metrics: Sequence[str], sets: Sequence[SetPairs], threshold: float) -> list[str]:
     found = [
         f"{pairs.dataset}: every test image has a near-duplicate, so no score is left without them."
         for pairs in sets
         if pairs.above(threshold).all()
     ]
+    if metrics:
+        found.append(
+            f"Not scored again without near-duplicates: {', '.join(metrics)}. They do not follow from the hits of "
+            "single images, or have no image of some class left."
+        )
     if lacking:
         more = f" and {len(lacking) - 3:,} more" if len(lacking) > 3 else ""
         found.append(

@@ -8,6 +8,7 @@ from typing import Self
 from weakref import finalize
 
 from unseen.errors import UserError
+from unseen.files import refuse_pointer
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class OpenFile:
     def __init__(self, path: Path, expected: FileState) -> None:
         if FileState.at(path) != expected:
             raise UserError(f"{path}: changed since it was indexed; open its images again")
+        refuse_pointer(path)
         try:
             self.path, self.descriptor = path, os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unseen.data.core.rows import Listing, numbered, pixels_listing
 from unseen.errors import UserError
+from unseen.files import refuse_pointer
 from unseen.reading.pickles import PickledArray, read_plain_pickle
 
 SIDE = 32
@@ -62,6 +63,7 @@ def _pixels(parts: Sequence[Bytes]) -> Bytes:
 
 
 def _records(path: Path, label_bytes: int, classes: int) -> Bytes:
+    refuse_pointer(path)
     try:
         data = np.fromfile(path, dtype=np.uint8)
     except OSError as error:

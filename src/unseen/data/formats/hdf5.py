@@ -1,24 +1,33 @@
 """Arrays in HDF5 files, read in place, row by row."""
 
-from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from unseen.data.core.decoding.decode import MAX_PIXELS
+from unseen.data.core.open_files import FileState
 from unseen.errors import UserError
 from unseen.extras import naming_extras
 
+MOST_OPEN = 8
+_files: dict[Path, tuple[FileState, Any]] = {}
+"""The files that are open in this process, the last one used last."""
 
-def hdf5_array(path: Path, name: str) -> Any:
+
+def hdf5_array(path: Path, state: FileState, name: str) -> Any:
     """An array stored in the file itself, with rows no larger than images may be; call this inside `reading`.
 
     HDF5 can read the values of an array from other files, or expand a few bytes to terabytes; both are refused.
+
+    Args:
+        state: that of the file when its data set was opened; a file that has changed since is refused.
     """
     with naming_extras():
         import h5py
 
-    file = _opened(path)
+    if FileState.at(path) != state:
+        raise UserError(f"{path}: changed since it was opened; run the command again")
+    file = _opened(path, state)
     if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
         raise UserError(f"{path}: '{name}' is not an array stored in the file itself")
     values = file[name]
@@ -30,8 +39,20 @@ def hdf5_array(path: Path, name: str) -> Any:
     return values
 
 
-@lru_cache(maxsize=8)
-def _opened(path: Path) -> Any:
+def _opened(path: Path, state: FileState) -> Any:
+    """The file, which stays open.
+
+    It is closed once it has changed: HDF5 gives what it remembers of a file to everyone who opens it a second time.
+    """
     with naming_extras():
         import h5py
-    return h5py.File(path, "r")
+    before, file = _files.pop(path, (state, None))
+    if file is not None and before != state:
+        file.close()
+        file = None
+    if file is None:
+        file = h5py.File(path, "r")
+    _files[path] = state, file
+    while len(_files) > MOST_OPEN:
+        _files.pop(next(iter(_files)))
+    return file

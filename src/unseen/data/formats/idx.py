@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
+from unseen.files import refuse_pointer
 
 BYTES = 0x08
 CHUNK = 1 << 20
@@ -47,6 +48,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[BinaryIO, tuple[int, ...]]]:
     """The file positioned after its header, and the shape given there."""
+    refuse_pointer(path)
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as opened:
             file = cast("BinaryIO", opened)

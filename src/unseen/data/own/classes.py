@@ -15,7 +15,7 @@ from unseen.data.core.split_rules import split_rows
 from unseen.data.own.contents import SharedImages, Track, contents_hash, digests, shared_images, untracked
 from unseen.data.own.description import Description
 from unseen.data.own.split_images import all_classes, labels_of, missing_files, naming, open_split
-from unseen.data.own.survey import GET, Survey, leaked, missing_problem
+from unseen.data.own.survey import GET, Survey, leaked, missing_problem, without_content
 from unseen.errors import UserError, did_you_mean, names_of
 from unseen.text.words import counted
 
@@ -52,7 +52,10 @@ def survey_parts(
             rows = _split(rows, description, seed)
         except UserError as error:
             problems.append(str(error).removeprefix(f"{description.table.name}: "))
-    hashes = digests(source, [number for number, row in enumerate(rows) if row.id not in missing], track)
+    there = [number for number, row in enumerate(rows) if row.id not in missing]
+    hashes = digests(source, there, track)
+    empty, sentences = without_content(source, there, hashes)
+    problems = sentences + problems
     shared = _shared(hashes, rows, description.validation)
     splits = [row.part for row in rows]
     problems += leaked(description, shared)
@@ -65,7 +68,7 @@ def survey_parts(
         tested = {id_ for each in shared if each.second == "test" for _, id_ in each.pairs}
         dataset = replace(dataset, content=manifest.content_hash, shared=len(tested))
         opened = OpenDataset(dataset, source, manifest)
-    return Survey(description, opened, dataset.counts, counts, [*missing.values()], shared, problems)
+    return Survey(description, opened, dataset.counts, counts, [*missing.values(), *empty], shared, problems)
 
 
 def _unknown_labels(rows: Sequence[Row], classes: Sequence[str], *, several: bool) -> list[str]:

@@ -163,4 +163,4 @@ def repeated_images(domain: OpenDataset, track: Track = untracked) -> list[tuple
 def _digests(source: ImageSource, manifest: Manifest, side: str, track: Track) -> list[tuple[str, bytes]]:
     numbers = manifest.numbers(source, side)
     by_number = digests(source, numbers, track)
-    return [(source.entries[number].id, by_number[number]) for number in numbers]
+    return [(source.entries[number].id, by_number[number]) for number in numbers if number in by_number]

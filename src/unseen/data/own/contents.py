@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from unseen.data.core.source import ImageSource
 from unseen.data.own.kept_digests import file_paths, read_kept, stamps_of, write_kept
+from unseen.files import LFS
 from unseen.text.words import counted
 
 THREADS = 8
@@ -49,12 +50,15 @@ def digests(source: ImageSource, numbers: Sequence[int], track: Track = untracke
     """Index of an image → SHA-256 of it as given by its source: the bytes of a file, or dtype, shape and pixels.
 
     A few threads read each image once; files unchanged since an earlier command are not read again. Images are not
-    decoded: the same picture in another file format, or saved again, counts as a different image.
+    decoded: the same picture in another file format, or saved again, counts as a different image. What has no content,
+    since it is empty or a pointer of Git LFS, is left out: any two of them would be the same image.
     """
 
     def digest(number: int) -> Hashed:
         image = source.read(number)
         if isinstance(image, bytes):
+            if _lacks_content(image):
+                return number, b""
             return number, hashlib.sha256(image).digest()
         return number, hashlib.sha256(f"{image.dtype} {image.shape}\n".encode() + image.tobytes()).digest()
 
@@ -67,11 +71,23 @@ def digests(source: ImageSource, numbers: Sequence[int], track: Track = untracke
     with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
         blocks = (left[start : start + BLOCK] for start in range(0, len(left), BLOCK))
         read = (each for block in blocks for each in pool.map(digest, block))
-        known.update(track(read, "images read", len(left)))
+        known.update(each for each in track(read, "images read", len(left)) if each[1])
     if left:
-        entries = {path: (stamps[number], known[number]) for number, path in paths.items() if number in stamps}
-        write_kept(paths, {**kept, **entries})
-    return {number: known[number] for number in numbers}
+        settled = {number: path for number, path in paths.items() if number in stamps and number in known}
+        write_kept(paths, {**kept, **{path: (stamps[number], known[number]) for number, path in settled.items()}})
+    return {number: known[number] for number in numbers if number in known}
+
+
+def empty_images(source: ImageSource, numbers: Iterable[int]) -> tuple[list[str], list[str]]:
+    """The ids of images without content: those that are empty, and those that are pointers of Git LFS."""
+    found: tuple[list[str], list[str]] = ([], [])
+    for number in numbers:
+        found[bool(source.read(number))].append(source.entries[number].id)
+    return found
+
+
+def _lacks_content(image: bytes) -> bool:
+    return not image or image.startswith(LFS.encode())
 
 
 def contents_hash(by_number: Mapping[int, bytes]) -> str:

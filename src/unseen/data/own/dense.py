@@ -24,7 +24,7 @@ from unseen.data.formats.map_files import ClassMaps, PictureMaps, check_class_co
 from unseen.data.own.contents import Track, contents_hash, digests, shared_images, untracked
 from unseen.data.own.description import Description
 from unseen.data.own.own_data import Task
-from unseen.data.own.survey import GET, Survey, leaked, missing_problem
+from unseen.data.own.survey import GET, Survey, leaked, missing_problem, without_content
 from unseen.errors import UserError, names_of
 from unseen.text.words import counted
 
@@ -77,6 +77,8 @@ def survey_dense(description: Description, track: Track = untracked) -> Survey:
     source = joined_images(parts)
     splits = [split for split, names in files.images.items() for _ in names]
     hashes = digests(source, range(len(splits)), track)
+    lost, sentences = without_content(source, range(len(splits)), hashes)
+    problems = sentences + problems
     repeated = shared_images(hashes, [entry.id for entry in source.entries], splits, "train", "test")
     problems += leaked(description, [repeated])
     opened = None
@@ -97,7 +99,7 @@ def survey_dense(description: Description, track: Track = untracked) -> Survey:
         )
         opened = OpenDataset(dataset, source, manifest, files.reader, unmatched=files.unmatched)
     shared = [repeated] if repeated.pairs else []
-    return Survey(description, opened, Counter(splits), {}, files.missing, shared, problems)
+    return Survey(description, opened, Counter(splits), {}, [*files.missing, *lost], shared, problems)
 
 
 def _boxes(description: Description) -> _Files:

@@ -246,6 +246,14 @@ def _with_splits(description: Description) -> Description:
         )
 
     several = has_several(names[called["train"][0]][0], table.label)
+    if several and not called["val"]:
+        config = f', config = "{table.config}"' if table.config else ""
+        given = (f'{word} = {{images = "{place}", split = "{called[word][0]}"{config}}}' for word in ("train", "test"))
+        raise UserError(
+            f"{description.place}: the repository has no validation split, which images with several classes need; "
+            f'give one in a .toml file, such as: name = "my-set"; metric = "map-11-point"; {"; ".join(given)}; '
+            'val = {images = "validation.parquet"}'
+        )
     metric: Metric = "map-11-point" if several and table.metric == "top1" else table.metric
     left = replace(table, images="", root=None, config=None, image=None, label=None, metric=metric)
     return replace(description, table=replace(left, train=split("train"), val=split("val"), test=split("test")))

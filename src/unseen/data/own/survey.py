@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unseen.data.core.open_dataset import OpenDataset
-from unseen.data.own.contents import SharedImages
+from unseen.data.core.source import ImageSource
+from unseen.data.own.contents import SharedImages, empty_images
 from unseen.data.own.description import Description
 from unseen.errors import UserError, names_of
 
@@ -19,7 +20,7 @@ class Survey:
         opened: the data set, ready for use; None if something is wrong with it.
         images: split → number of images.
         counts: split → class → images, for all classes in order; empty for boxes and maps.
-        missing: images or labels whose files are missing or empty.
+        missing: images or labels whose files are missing or empty, and images that are pointers of Git LFS.
         shared: images that occur in two splits.
         problems: sentences on what is wrong; a data set with any is refused.
     """
@@ -50,6 +51,23 @@ def missing_problem(missing: Sequence[str], files: int, what: str = "image files
         return []
     more = advice if len(missing) > files / 2 else ""
     return [f"{len(missing):,} of {files:,} {what} are missing or empty: {names_of(missing)}{more}"]
+
+
+def without_content(
+    source: ImageSource, numbers: Sequence[int], hashes: Mapping[int, bytes]
+) -> tuple[list[str], list[str]]:
+    """The ids of images that were read and have no content, and sentences on them.
+
+    Args:
+        numbers: of the images that were read.
+        hashes: those of their contents, by number.
+    """
+    empty, pointers = empty_images(source, (number for number in numbers if number not in hashes))
+    sentences = missing_problem(empty, len(numbers), "images")
+    if pointers:
+        what = f"{len(pointers):,} of {len(numbers):,} images are Git LFS pointers instead of images"
+        sentences.append(f"{what}: {names_of(pointers)}; get the files with: git lfs pull")
+    return [*empty, *pointers], sentences
 
 
 def leaked(description: Description, shared: Sequence[SharedImages]) -> list[str]:

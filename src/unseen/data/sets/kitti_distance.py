@@ -35,9 +35,14 @@ def read(place: Path) -> Listing:
 
 
 def _label(path: Path) -> str:
-    """The interval of the distance of the closest vehicle; objects marked DontCare have no distance."""
-    depths = list[np.float32]()
-    for words in (line.split() for line in read_text(path).splitlines() if line.strip()):
+    """The interval of the distance of the closest vehicle; objects marked DontCare have no distance.
+
+    Every photograph has labels, so that an empty file is not one without vehicles but an incomplete copy.
+    """
+    lines, depths = [line.split() for line in read_text(path).splitlines() if line.strip()], list[np.float32]()
+    if not lines:
+        raise UserError(f"{path}: no objects in it; get the labels again")
+    for words in lines:
         if len(words) != FIELDS or not _is_number(words[DEPTH]):
             raise UserError(f"{path}: expected {FIELDS} fields per line, found {' '.join(words)[:80]!r}")
         if words[TYPE] in VEHICLES:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unseen.data.core.dataset import Dataset, Layout
 from unseen.data.core.entries import EntryTable
+from unseen.data.core.open_files import FileState
 from unseen.data.core.releases import provenance
 from unseen.data.core.rows import IMAGE, Listing, Row
 from unseen.data.core.source import ImageSource
@@ -24,15 +25,16 @@ PARTS = (("trainNdxs", "train"), ("testNdxs", "test"))
 
 @dataclass(frozen=True)
 class RoomImages:
-    """The images of some rooms in the data set's HDF5 file."""
+    """The images of some rooms in the data set's HDF5 file, which was in this state when it was opened."""
 
     path: Path
+    state: FileState
     rooms: tuple[int, ...]
     entries: EntryTable
     about: dict[str, str]
 
     def read(self, number: int) -> NDArray[np.uint8]:
-        pixels = _read(self.path, "images", self.rooms[number], np.uint8, 3)
+        pixels = _read(self.path, self.state, "images", self.rooms[number], np.uint8, 3)
         return np.ascontiguousarray(pixels.transpose(2, 1, 0))
 
 
@@ -41,6 +43,7 @@ class RoomMaps:
     """Normals (Ladický et al. 2014, image files beside the HDF5 file) or depths (in the HDF5 file) of rooms."""
 
     base: Path
+    state: FileState
     rooms: tuple[int, ...]
     kind: Literal["normals", "depth"]
 
@@ -51,7 +54,7 @@ class RoomMaps:
     def read(self, number: int) -> NDArray[np.float32]:
         room = self.rooms[number]
         if self.kind == "depth":
-            return np.ascontiguousarray(_read(self.base / IMAGES, "depths", room, np.float32, 2).T)
+            return np.ascontiguousarray(_read(self.base / IMAGES, self.state, "depths", room, np.float32, 2).T)
         colours = read_colours(self.base / NORMALS / f"{room:04d}.png")
         mask = read_indices(self.base / MASKS / f"{room:04d}.png")
         if mask.shape != colours.shape[:2]:
@@ -70,6 +73,7 @@ def read_normals(place: Path) -> Listing:
 
 
 def _listing(place: Path, kind: Literal["normals", "depth"]) -> Listing:
+    state = FileState.at(place / IMAGES)
     found = [(room, part) for name, part in PARTS for room in _rooms(place / SPLITS, name)]
     missing = [
         name
@@ -82,10 +86,11 @@ def _listing(place: Path, kind: Literal["normals", "depth"]) -> Listing:
 
     def opened() -> ImageSource:
         entries = EntryTable.of(((row.id, row.label) for row in rows), str(place / IMAGES))
-        return RoomImages(place / IMAGES, rooms, entries, provenance("HDF5", entries.classes, len(entries)))
+        about = provenance("HDF5", entries.classes, len(entries))
+        return RoomImages(place / IMAGES, state, rooms, entries, about)
 
     rows = [Row(f"{room:04d}", IMAGE, part) for room, part in whole]
-    return Listing(rows, opened, missing, RoomMaps(place, rooms, kind))
+    return Listing(rows, opened, missing, RoomMaps(place, state, rooms, kind))
 
 
 def _rooms(path: Path, name: str) -> list[int]:
@@ -96,9 +101,9 @@ def _rooms(path: Path, name: str) -> list[int]:
     return [number - 1 for number in numbers]
 
 
-def _read(path: Path, name: str, room: int, dtype: type, dimensions: int) -> NDArray[Any]:
+def _read(path: Path, state: FileState, name: str, room: int, dtype: type, dimensions: int) -> NDArray[Any]:
     with reading(path, "NYU Depth v2"):
-        values = hdf5_array(path, name)
+        values = hdf5_array(path, state, name)
         if values.ndim != dimensions + 1 or values.dtype != dtype or room >= len(values):
             raise UserError(f"{path}: '{name}' is {values.dtype} of shape {values.shape}, without room {room}")
         array: NDArray[Any] = values[room]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from unseen.data.core.dataset import Dataset, Layout
 from unseen.data.core.entries import EntryTable
+from unseen.data.core.open_files import FileState
 from unseen.data.core.releases import provenance
 from unseen.data.core.rows import Listing, Row, numbered
 from unseen.data.formats.hdf5 import hdf5_array
@@ -30,30 +31,30 @@ class PatchImages:
     """The patches of all parts, read one by one from their HDF5 files.
 
     Attributes:
-        files: the file of each part.
+        files: the file of each part, and its state when it was opened.
         starts: position of the first patch of each file.
     """
 
-    files: tuple[Path, ...]
+    files: tuple[tuple[Path, FileState], ...]
     starts: tuple[int, ...]
     entries: EntryTable
     about: dict[str, str]
 
     def read(self, number: int) -> NDArray[np.uint8]:
         part = max(place for place, start in enumerate(self.starts) if start <= number)
-        path = self.files[part]
+        path, state = self.files[part]
         with reading(path, EXPECTED):
-            patch: NDArray[np.uint8] = np.asarray(hdf5_array(path, "x")[number - self.starts[part]])
+            patch: NDArray[np.uint8] = np.asarray(hdf5_array(path, state, "x")[number - self.starts[part]])
         return patch
 
 
 def read(place: Path) -> Listing:
     """Each part has a file with patches x, (n, 96, 96, 3), and a file with labels y, (n, 1, 1, 1)."""
-    rows, files, starts = list[Row](), list[Path](), list[int]()
+    rows, files, starts = list[Row](), list[tuple[Path, FileState]](), list[int]()
     for part, (images, labels) in FILES.items():
         starts.append(len(rows))
-        rows += numbered((CLASSES[label] for label in _labels(place / images, place / labels)), part)
-        files.append(place / images)
+        files.append((place / images, FileState.at(place / images)))
+        rows += numbered((CLASSES[label] for label in _labels(*files[-1], place / labels)), part)
 
     def opened() -> PatchImages:
         entries = EntryTable.of(((row.id, row.label) for row in rows), str(place))
@@ -62,15 +63,15 @@ def read(place: Path) -> Listing:
     return Listing(rows, opened)
 
 
-def _labels(images: Path, labels: Path) -> list[int]:
+def _labels(images: Path, state: FileState, labels: Path) -> list[int]:
     with reading(images, EXPECTED):
-        patches = hdf5_array(images, "x")
+        patches = hdf5_array(images, state, "x")
         if patches.shape[1:] != SHAPE or patches.dtype != np.uint8:
             raise UserError(f"{images}: expected bytes of shape (n, 96, 96, 3), found {patches.dtype} {patches.shape}")
         if len(patches) > MOST_PATCHES:
             raise UserError(f"{images}: {len(patches):,} patches, more than PatchCamelyon has")
     with reading(labels, EXPECTED):
-        stored = hdf5_array(labels, "y")
+        stored = hdf5_array(labels, FileState.at(labels), "y")
         if stored.size != len(patches) or not np.issubdtype(stored.dtype, np.integer):
             raise UserError(f"{labels}: expected {len(patches):,} whole numbers, found {stored.dtype} {stored.shape}")
         values = np.asarray(stored).ravel()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unseen.data.core.dataset import Dataset, Layout
 from unseen.data.core.rows import Listing, Row, numbered, pixels_listing
 from unseen.errors import UserError
-from unseen.files import read_text
+from unseen.files import read_text, refuse_pointer
 from unseen.reading.guard import read_bounded, reading
 
 PARTS = ("train", "test")
@@ -30,6 +30,7 @@ def read(place: Path) -> Listing:
 
 def _labels(place: Path, part: str, classes: int) -> list[int]:
     path, images = place / f"{part}_y.bin", place / f"{part}_X.bin"
+    refuse_pointer(images)
     with reading(path, "a file of labels"):
         labels = list(read_bounded(path, MOST_LABELS))
     size = images.stat().st_size

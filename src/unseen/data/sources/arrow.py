@@ -33,7 +33,9 @@ class ArrowImages:
         if self.files[part].stat().st_size != rows.sizes[part]:
             raise UserError(f"{self.files[part]}: changed since it was opened; run the command again")
         value = rows.table[self.column][number].as_py()
-        data = value.get("bytes") if isinstance(value, dict) else value
+        data, path = (value.get("bytes"), value.get("path")) if isinstance(value, dict) else (value, None)
+        if data is None and path is None:
+            return b""  # no image at all, which is reported as an empty one
         if not isinstance(data, bytes):
             raise UserError(
                 f"{self.files[0].parent}: image {number} is stored outside of the Arrow files; "

@@ -1,5 +1,6 @@
 """Columns of images and labels in tables of Hugging Face data sets, whether in Arrow or in Parquet files."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -184,7 +185,13 @@ def _caption(where: object, column: str, row: int, value: Any) -> str:
 
 def _class_names(where: object, column: str, feature: Any) -> list[str] | None:
     names = feature.get("names") if isinstance(feature, dict) else None
-    checked: list[str] | None = typed(names, list[str] | None, f"{where}, features, {column}, names")
+    place = f"{where}, features, {column}, names"
+    checked: list[str] | None = typed(names, list[str] | None, place)
+    twice = next((name for name, count in Counter(checked or ()).items() if count > 1), None)
+    if twice is not None:
+        raise UserError(
+            f"{place}: two classes are named '{twice}' and would be one; rename one, or choose another column (label)"
+        )
     return checked
 
 

@@ -34,7 +34,7 @@ class ColumnImages:
     about: dict[str, str]
 
     def read(self, number: int) -> bytes:
-        value = self.rows[number][self.column]
+        value = self.rows[number][self.column] or {}  # none at all is an empty image
         data, path = value.get("bytes"), value.get("path")
         if data is not None or path is None:
             return data or b""

@@ -6,12 +6,16 @@ files and folders, as `data/train-00000-of-00005.parquet` or `validation/part.pa
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from unseen.data.core.listing import list_folder
 from unseen.data.core.rows import SPLIT_FOLDERS
-from unseen.data.sources.parquet_images import PARQUET, ParquetImages, parquet_images
+from unseen.data.core.tars.archive import is_image
+from unseen.data.sources.columns import holds_images
+from unseen.data.sources.parquet_images import EXPECTED, PARQUET, ParquetImages, parquet_images
 from unseen.errors import UserError, did_you_mean
 from unseen.files import is_plain_name
 from unseen.reading.guard import read_bounded, reading
@@ -62,15 +66,42 @@ def split_word(name: str) -> str | None:
 
 
 def is_repository(folder: Path) -> bool:
-    """Whether a folder contains Parquet files where a repository has them, or a README that names some."""
+    """Whether a folder contains Parquet files of images where a repository has them, or a README that names some.
+
+    Parquet files may also lie beside folders of images, as a list of labels does: a folder with a folder per class for
+    training, validation or testing is none, unless its README says so, and a folder per class only one if the names of
+    its Parquet files are those of splits.
+    """
     inside = [entry for entry in list_folder(folder) if not entry.name.startswith(".")]
-    names = [entry.name for entry in inside]
+    files, splits = list[Path](), list[Path]()
     for entry in inside:
         if entry.is_dir() and (entry.name == "data" or split_word(entry.name)):
-            names += [each.name for each in list_folder(Path(entry.path))]
-    if any(name.lower().endswith(PARQUET) for name in names):
+            splits += [Path(entry.path)] if split_word(entry.name) else []
+            files += [Path(each.path) for each in list_folder(Path(entry.path))]
+        else:
+            files.append(Path(entry.path))
+    found = [file for file in files if file.suffix.lower() == PARQUET]
+    if found and _has_class_folders(folder):
+        found = [file for file in found if _split_of(file.relative_to(folder))]
+    if found and not any(map(_has_class_folders, splits)) and any(map(_may_hold_images, found)):
         return True
     return any(_has_parquet(folder, pattern) for each in _configs(folder).values() for pattern in _named(folder, each))
+
+
+def _has_class_folders(folder: Path) -> bool:
+    """Whether a folder contains two folders with images; a single one may have the images beside Parquet files."""
+    below = (Path(entry.path) for entry in list_folder(folder) if entry.is_dir() and not entry.name.startswith("."))
+    with_images = (each for each in below if any(is_image(entry.name) for entry in list_folder(each)))
+    return len([*islice(with_images, 2)]) == 2
+
+
+def _may_hold_images(file: Path) -> bool:
+    """Whether a column of a Parquet file may hold images; so does a file that cannot be read, which opening it says."""
+    from pyarrow import parquet
+
+    with suppress(UserError), reading(file, EXPECTED):
+        return any(holds_images(field.type) for field in parquet.read_schema(str(file)))
+    return True
 
 
 def has_all_splits(folder: Path) -> bool:
@@ -206,15 +237,19 @@ def _by_names(place: Path) -> Splits:
         raise UserError(f"{place}: has Parquet files in several folders ({names}); choose one (config, in .toml)")
     found: Splits = {}
     for file in files:
-        parts = [file.stem, *reversed(file.relative_to(place).parts[:-1])]
-        words = (word for part in parts for word in LETTERS.findall(part.lower()))
-        split = next((WORDS[word] for word in words if word in WORDS), None)
+        split = _split_of(file.relative_to(place))
         if split is None:
             raise UserError(
                 f"{file}: its name does not say for which split it is; name the files in a .toml file ([train], [test])"
             )
         found.setdefault(split, []).append(file)
     return {split: found[split] for split in SPLIT_FOLDERS if split in found}
+
+
+def _split_of(path: Path) -> str | None:
+    """The split that the name of a file, or else of its folders, says."""
+    words = (word for part in (path.stem, *reversed(path.parts[:-1])) for word in LETTERS.findall(part.lower()))
+    return next((WORDS[word] for word in words if word in WORDS), None)
 
 
 def _is_hidden(path: Path) -> bool:

@@ -1,6 +1,7 @@
 """torchvision data sets by name, such as `torchvision:CIFAR10`. Nothing is downloaded."""
 
 import inspect
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +15,7 @@ from unseen.data.core.entries import EntryTable
 from unseen.data.core.releases import provenance
 from unseen.errors import UserError, did_you_mean
 from unseen.extras import install_command
+from unseen.reading.guard import cause
 
 PREFIX = "torchvision:"
 
@@ -90,22 +92,60 @@ def _split_option(name: str, parameters: Mapping[str, Any], split: str | None) -
 
 
 def item_labels(where: str, data: Any) -> list[str]:
-    """Classes in order. Data sets store them under several names; if none is found, every item is read once."""
+    """Classes in order. Data sets store them under several names; if none is found, every item is read once.
+
+    Numbers are those of the data set's `classes`, if it has them; texts are names of classes themselves.
+    """
     numbers = _stored_numbers(data)
     if numbers is None:
-        numbers = _whole_numbers([data[i][1] for i in range(len(data))], len(data))
-    if numbers is None:
-        raise UserError(f"{where}: not every image has exactly one class")
+        values = [_item_label(where, data, number) for number in range(len(data))]
+        numbers = _whole_numbers(values, len(values))
+        if numbers is None:
+            return _texts(where, values)
     whole = data
     while is_subset(whole):
         whole = whole.dataset
     classes = getattr(whole, "classes", None)
-    if isinstance(classes, Sequence) and classes and max(numbers) < len(classes) and min(numbers) >= 0:
-        names = [c if isinstance(c, str) else ", ".join(map(str, c)) for c in classes]
-        # Two classes with the same name (ImageNet's cranes) are kept apart.
-        if len(set(names)) == len(names):
-            return [names[number] for number in numbers]
-    return [str(number) for number in numbers]
+    unlabelled = {*numbers} == {-1}
+    if isinstance(classes, str) or not isinstance(classes, Sequence) or not classes or unlabelled:
+        return [str(number) for number in numbers]
+    outside = next((place for place, number in enumerate(numbers) if not 0 <= number < len(classes)), None)
+    if outside is not None:
+        raise UserError(
+            f"{where}: image {outside} has the label {numbers[outside]}, outside of the {len(classes)} names in classes"
+        )
+    names = [each if isinstance(each, str) else ", ".join(map(str, each)) for each in classes]
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None and twice in classes:
+        raise UserError(f"{where}: two classes are named '{twice}'; give each class a name of its own (classes)")
+    # Lists of synonyms need not differ: ImageNet's two cranes are kept apart by their numbers.
+    return [names[number] if twice is None else str(number) for number in numbers]
+
+
+def _item_label(where: str, data: Any, number: int) -> Any:
+    """The label of an item, which is read with its image."""
+    try:
+        return data[number][1]
+    except MemoryError:  # a fault of the machine, not of the image
+        raise
+    except Exception as error:  # somebody else's code, and decoders may raise anything
+        raise UserError(
+            f"{where}: the label of image {number} of {len(data):,} cannot be read ({cause(error)})"
+        ) from None
+
+
+def _texts(where: str, values: Sequence[Any]) -> list[str]:
+    """Labels that are the names of classes; an error says which label is neither a number nor a name."""
+    for number, value in enumerate(values):
+        if isinstance(value, str) and not (value and value.isprintable()):
+            raise UserError(f"{where}: image {number} has the label {value!a:.60}, which is not a name in plain text")
+        if not isinstance(value, str) and _whole_numbers([value], 1) is None:
+            kind = f"{type(value).__name__} {value!r:.60}".replace("\n", " ")
+            raise UserError(f"{where}: image {number} has the label {kind}; a class is one whole number or one text")
+    odd = next((number for number, value in enumerate(values) if not isinstance(value, str)), None)
+    if odd is not None:
+        raise UserError(f"{where}: the label of image {odd} is a number, and others are texts; use one of the two")
+    return [*map(str, values)]
 
 
 def _stored_numbers(data: Any) -> list[int] | None:

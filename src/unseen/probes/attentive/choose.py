@@ -43,11 +43,13 @@ def choose_attentive(
     *,
     seed: int = 0,
     ignored: Tensor | None = None,
+    final: Tensor | None = None,
 ) -> ChosenAttentive:
     """Train all settings on a part of the images, choose by the rest, and train the chosen one on both.
 
     Args:
         parts: the images to train on, and those to choose on.
+        final: the images to train the chosen one on, if not on both.
         ignored: (v, c) validation labels that count neither for nor against a class.
     """
     training, held = parts
@@ -61,8 +63,9 @@ def choose_attentive(
         )
     best = max(range(len(validation)), key=lambda place: -1.0 if validation[place] is None else validation[place] or 0)
     setting = protocol.settings[best]
-    final = fit_attentive(images, torch.cat(parts), classes, [setting], protocol, _stream(seed, 4))
-    return ChosenAttentive(final, setting, validation, _at_edge(setting, protocol))
+    every = torch.cat(parts) if final is None else final
+    trained = fit_attentive(images, every, classes, [setting], protocol, _stream(seed, 4))
+    return ChosenAttentive(trained, setting, validation, _at_edge(setting, protocol))
 
 
 def test_scores(stack: AttentiveStack, images: LabelledImages) -> Tensor:

@@ -10,7 +10,9 @@ from unseen.probes.attentive.protocol import ATTENTIVE, AttentiveProtocol
 from unseen.probes.job import Fit
 from unseen.probes.patches.class_probe import ClassPatches, ClassPatchProbe
 from unseen.probes.patches.patch_probe import Demand, PatchSize, Sample
+from unseen.probes.probe import ProbeData, samples_with_validation
 from unseen.probes.protocol import Setting
+from unseen.probes.samples import SamplesPerClass
 from unseen.reading.keys import key
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ class Attentive(ClassPatchProbe):
     """Attention pooling of patches and a linear classifier, trained together; see `unseen.probes.attentive`.
 
     Its learning rate and weight decay are chosen on the data set's own validation images, or on a fifth of the training
-    images that is drawn for it; the chosen setting is then trained again on both.
+    images that is drawn for it; the chosen setting is then trained again on both. A few shots are all that it is
+    trained on: the data set's own validation images then only choose.
     """
 
     name: ClassVar[str] = "attentive"
@@ -76,10 +79,11 @@ class Attentive(ClassPatchProbe):
         images, tested = _images(data, keep=data.fits(self.demand(data.size, _item(data))))
         metric = cast("Metric", data.metric)
         for setting in settings:
-            held = data.data.validation
+            held, parts = data.data.validation, _parts(data, setting, self.used.validation)
             chosen = choose_attentive(
-                images, _parts(data, setting, self.used.validation), data.data.classes, metric, self.used,
+                images, parts, data.data.classes, metric, self.used,
                 seed=setting.seed, ignored=None if held is None else held.ignored,
+                final=None if held is None or setting.shots is None else parts[0],
             )  # fmt: skip
             scores = scores_of(chosen.stack, tested).float().cpu()
             labels = Labels(tested.Y, data.data.ignored)
@@ -91,6 +95,9 @@ class Attentive(ClassPatchProbe):
             values = ((metric, metric_value(scores, labels, metric)),)
             units = class_units(scores, labels, data.tested)
             yield Fit(self.name, setting.shots, setting.seed, values, details, units=units)
+
+    def samples(self, data: ProbeData, shots: int | None) -> SamplesPerClass | None:
+        return samples_with_validation(data) if shots is None else super().samples(data, shots)
 
     def demand(self, size: PatchSize, item: int) -> Demand:
         from unseen.probes.attentive.train import demand

@@ -17,11 +17,9 @@ from unseen.reading.keys import key
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from unseen.probes.dinov2_linear import Classifier, Grid
+    from unseen.probes.dinov2_linear import Classifier, Diverged, Grid
     from unseen.probes.vectors import Vectors
 
-FOUR_INPUTS = 12 / 5
-"""Dimensions of DINOv2's four inputs together, relative to those of the vector, if inputs are not known yet."""
 SCORE = 4e-9
 """Seconds of a CPU thread per score and step besides products: exponentials, sums, the passes over weights."""
 STEP_ON_GPU = 1.5e-4
@@ -51,7 +49,7 @@ class DINOv2Linear(Probe):
         "dinov2-linear", "12,500 steps of 1024 images, 13 learning rates", choices=tuple(PROTOCOLS), hint=str
     )
     steps: int | None = key(None, "training steps; unset: the protocol's", least=1, identity=False)
-    inputs: tuple[str, ...] | None = key(None, "inputs such as cls1=0:384; unset: DINOv2's, or all columns")
+    inputs: tuple[str, ...] = key((), "inputs such as cls1=0:384; unset: DINOv2's, or all columns")
     products: str | None = key(None, "number type of products; unset: 16 bits on a GPU", choices=("float32", "float16"))
 
     @property
@@ -83,7 +81,7 @@ class DINOv2Linear(Probe):
 
     def ranges(self, parts: Sequence[VectorPart], dimension: int) -> tuple[Range, ...]:
         """The inputs: as set, else those that features record, else the whole vector."""
-        return read_ranges(self.inputs or (), dimension) or ranges_of(parts) or whole(dimension)
+        return read_ranges(self.inputs, dimension) or ranges_of(parts) or whole(dimension)
 
     def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """That images are not augmented, where the choice is made, and that the training is short, if so."""
@@ -93,19 +91,28 @@ class DINOv2Linear(Probe):
 
     def data_notices(self, vectors: "Vectors", named: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """That features do not have the four inputs of DINOv2."""
-        if self.inputs is None and len(found := ranges_of(vectors.parts)) < 4:
+        if not self.inputs and len(found := ranges_of(vectors.parts)) < 4:
             names = " and ".join(each.name for each in found) or "the whole vector"
-            of = vectors.backbone and f" of {vectors.backbone}"
-            yield "fewer-inputs", {"probe": self.name, "of": of, "names": names}
+            yield "fewer-inputs", {"probe": self.name, "backbone": vectors.backbone or "your backbone", "names": names}
 
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:
             found = self._grid_of(data, setting)
-            about = {"chosen": [each.rate for each in found.classifiers], "products": found.products}
+            rates = {each.input.name: each.rate for each in found.classifiers}
+            names = [each.name for each in self.ranges(data.parts, data.X_train.shape[1])]
+            about = {"chosen": [rates.get(name) for name in names], "products": found.products}
             yield self._fit(self.name, found.best, setting, about)
-            if len(found.classifiers) > 1:
+            if len(names) > 1:
                 for each in found.classifiers:
                     yield self._fit(f"{self.name}-{each.input.name}", each, setting, {})
+                for lost in found.diverged:
+                    yield self._without_values(lost, setting)
+
+    def _without_values(self, lost: "Diverged", setting: Setting) -> Fit:
+        """What is kept of an input on which no classifier is finite."""
+        tried = {"validation": list(lost.validation), "diverged": lost.validation.count(None)}
+        details = {"input": lost.input.name, "rate": None, "edge": None, **tried}
+        return Fit(f"{self.name}-{lost.input.name}", setting.shots, setting.seed, (), details)
 
     def _fit(self, variant: str, found: "Classifier", setting: Setting, about: Mapping[str, Any]) -> Fit:
         details = {
@@ -133,13 +140,17 @@ class DINOv2Linear(Probe):
 
         if "chosen" not in kept:
             kept = next(self.fit(data, [setting])).details
-        found = self._grid_of(data, setting, [[rate] for rate in kept["chosen"]])
+        # An input without a classifier is trained again too, because all draw from one stream of random numbers.
+        found = self._grid_of(data, setting, [[rate or self.grid.rates[0]] for rate in kept["chosen"]])
+        names = [each.name for each in self.ranges(data.parts, data.X_train.shape[1])]
+        sound = {name for name, rate in zip(names, kept["chosen"], strict=True) if rate is not None}
         X, dtype = data.test_rows(), getattr(torch, found.products)
         scores = {
             each.input.name: torch.cat([*linear_scores(X[:, each.input.columns].to(dtype), each.weights, each.bias)])
             for each in found.classifiers
+            if each.input.name in sound
         }
-        every = [(f"{self.name}-{name}", logits) for name, logits in scores.items()] if len(scores) > 1 else []
+        every = [(f"{self.name}-{name}", logits) for name, logits in scores.items()] if len(names) > 1 else []
         return iter([(self.name, scores[kept["input"]]), *every])
 
     def _grid_of(self, data: ProbeData, setting: Setting, rates: "Sequence[Sequence[float]] | None" = None) -> "Grid":
@@ -163,7 +174,7 @@ class DINOv2Linear(Probe):
 
     def _widths(self, size: Size) -> list[int]:
         """Dimensions of the inputs; those of DINOv2 if they are not known."""
-        if self.inputs is None:
+        if not self.inputs:
             fifth = size.dimension / 5
             return [round(number * fifth) for number in (1, 2, 4, 5)]
         return [each.width for each in read_ranges(self.inputs, size.dimension)]

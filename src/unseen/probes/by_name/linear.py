@@ -8,8 +8,9 @@ from unseen.data.core.dataset import Target
 from unseen.errors import UserError
 from unseen.probes.calibration_values import calibration_details, calibration_scores
 from unseen.probes.job import Fit
-from unseen.probes.probe import Probe, ProbeData, PublishedOn, Size, rows_on
+from unseen.probes.probe import Probe, ProbeData, PublishedOn, Size, rows_on, samples_with_validation
 from unseen.probes.protocol import Setting
+from unseen.probes.samples import SamplesPerClass
 from unseen.reading.keys import key
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class Linear(Probe):
     """Logistic regression to its optimum, with the ℓ2 penalty chosen on validation samples, then refitted to all.
 
     Features are not normalised; see `unseen.probes.many_shot`. A data set without validation samples of its own has a
-    fifth of the training samples drawn for it, by the seed.
+    fifth of the training samples drawn for it, by the seed. Its own validation samples are all part of the refit, also
+    with few shots.
     """
 
     name: ClassVar[str] = "linear"
@@ -120,6 +122,9 @@ class Linear(Probe):
 
             X, y = torch.cat([X, rows_on(held.X, data.device, copies=8)]), torch.cat([y, held.y.to(y)])
         return iter([(self.name, refitted_scores(X, y, X_test, kept["penalty"], self.search, data.y_test))])
+
+    def samples(self, data: ProbeData, shots: int | None) -> SamplesPerClass | None:
+        return samples_with_validation(data, shots)
 
     def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         if self.search.temperature == "test-folds":

@@ -33,14 +33,16 @@ EIGENVALUES = 9.0
 class Spectrum(Probe):
     """Measures of `unseen.metrics.spectrum` and the dimension of `unseen.metrics.intrinsic_dimension`.
 
-    Nothing is trained, and values have no intervals: resampling images with repetition would change the rank and put
-    samples at distance 0. `details` has the number of images behind the values, and what was left out.
+    Nothing is trained. Seeds draw the images if there are more than `images`, and all images are measured once. Values
+    have no intervals: resampling images with repetition would change the rank and put samples at distance 0. `details`
+    has the number of images behind the values, and what was left out.
     """
 
     name: ClassVar[str] = "spectrum"
     title: ClassVar[str] = "RankMe, α-ReQ, participation ratio and TwoNN dimension of features, without labels"
     purpose: ClassVar[str] = "a diagnosis without labels: rank and dimension"
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
+    random: ClassVar[bool] = True
     split: ClassVar[bool] = False
     metrics: ClassVar[tuple[str, ...]] = ("rankme", "alpha-req", "participation-ratio", "two-nn-dimension")
     features: Literal["train", "test"] = key("train", "images that are measured; without splits, all")
@@ -76,6 +78,10 @@ class Spectrum(Probe):
             known = [(name, value) for name, value in values.items() if value is not None]
             yield Fit(self.name, setting.shots, setting.seed, known, details)
 
+    def telling_seeds(self, vectors: "Vectors", seeds: Sequence[int]) -> Sequence[int]:
+        """All if images are drawn, else the first."""
+        return seeds if _rows(vectors, self.features) > self.images else seeds[:1]
+
     def takes_shots(self, shots: int | None) -> bool:
         """Labels, and so shots, play no part."""
         return shots is None
@@ -89,10 +95,7 @@ class Spectrum(Probe):
         return min(self.images, rows)
 
     def data_notices(self, vectors: "Vectors", named: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        rows = vectors.rows.get(ALL) or vectors.rows.get(self.features, 0)
-        if self.features == "train":
-            rows += vectors.rows.get("val", 0)
-        if (images := min(self.images, rows)) <= vectors.dimension:
+        if (images := min(self.images, _rows(vectors, self.features))) <= vectors.dimension:
             yield "few-for-spectrum", {"domain": named, "on": named and f" on {named}", "images": images}
 
     def remarks(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -110,6 +113,12 @@ class Spectrum(Probe):
         """The samples a few times in float64, the Gram matrix, and a block of distances."""
         n, d = self.measured(size), size.dimension
         return 8 * (4 * n * d + 3 * min(n, d) ** 2 + 2 * 1024 * n)
+
+
+def _rows(vectors: "Vectors", features: str) -> int:
+    """Number of images to draw from; validation images are among those for training."""
+    rows = vectors.rows.get(ALL) or vectors.rows.get(features, 0)
+    return rows + (vectors.rows.get("val", 0) if features == "train" else 0)
 
 
 def _drawn(X: "Tensor | Rows", count: int, seed: int, device: str) -> "Tensor":

@@ -74,8 +74,9 @@ class Range:
 def ranges_of(parts: Sequence[VectorPart]) -> tuple[Range, ...]:
     """The inputs of DINOv2 that features have: the class token of the last block, and the class tokens of all blocks.
 
-    Each is there without and, if the features end with the mean of the last block's patch tokens, with this mean. They
-    are named after the number of blocks: `cls1`, `cls1-avg`, `cls4` and `cls4-avg` for four blocks. Other features have
+    The last block is the last that the features name, and a network's blocks are named in order of depth. Each input is
+    there without and, if the features end with the mean of the last block's patch tokens, with this mean. They are
+    named after the number of blocks: `cls1`, `cls1-avg`, `cls4` and `cls4-avg` for four blocks. Other features have
     none, which means the whole vector.
     """
     tokens = [each for each in parts if each.kind == "cls"]

@@ -60,16 +60,27 @@ def _sentence(shown: Resolution, scores: LayerScores) -> Markup:
         tie = f"{counted(others, 'other')} ({_ranges(scores)}) {'is' if others == 1 else 'are'} not resolved from it"
     lost = scores.lost_by_last()
     if scores.best == scores.last:
-        last = "It is the last layer."
+        last = "It is the last of them."
     elif lost is None:
         last = ""
     else:
         unclear = ", which is not resolved" if scores.last in scores.tied else ""
-        last = f"The last layer loses {amount(scores.each.metric, lost.value)}{_interval(scores, lost)}{unclear}."
-    return Markup("{}: of {} of <code>{}</code>, <code>{}</code> scores best ({}, at {:.0f}% depth); {}. {}").format(
+        last = f"The last of them loses {amount(scores.each.metric, lost.value)}{_interval(scores, lost)}{unclear}."
+    return Markup("{}: of {} of <code>{}</code>, <code>{}</code> scores best ({}, at {:.0f}% depth); {}. {}{}").format(
         _where(shown, scores.each), counted(len(scores.layers), "layer"), scores.backbone.name, scores.best,
         _score(scores.each, scores.score(scores.best)), 100 * scores.backbone.depth(scores.best), tie, last,
+        _own_words(scores),
     )  # fmt: skip
+
+
+def _own_words(scores: LayerScores) -> str:
+    """That the features before the classifier are better than every layer, if so."""
+    lost = scores.lost_by_own()
+    if lost is None or lost.value * (1 if scores.each.metric.higher_is_better else -1) >= 0:
+        return ""
+    gained = amount(scores.each.metric, abs(lost.value))
+    resolved = "" if lost.interval().high < 0 or lost.interval().low > 0 else ", which is not resolved"
+    return f" Its own features, before the classifier, are better by {gained}{resolved}."
 
 
 def _interval(scores: LayerScores, lost: Crossed) -> str:
@@ -107,9 +118,11 @@ def _note(every: Sequence[LayerScores]) -> str:
         else ""
     )
     return (
-        "Depth is the place of a layer among those of its network in this run; 100% is the last one. A star marks the "
-        "best layer, filled marks the layers that are not resolved from it: paired tests on the same test images, "
-        f"corrected by Holm's method for all layers of the network.{own} The earliest filled mark is the cheapest "
+        "Depth is the place of a layer among those of its network in this run, by the numbers in their names; 100% is "
+        "the last one. A star marks the best layer, filled marks those that are not resolved from it: paired tests on "
+        "the same test images, corrected by Holm's method for all layers of the network. Intervals beside "
+        f"differences are not corrected, so one without 0 may still be not resolved.{own} The earliest filled mark is "
+        "the cheapest "
         "choice. The best of many layers was chosen on these test images, so its score is slightly too high; layers "
         "before the last block have no final norm."
     )
@@ -232,6 +245,7 @@ def _lost(scores: LayerScores, lost: Crossed | None, without: str) -> Cell:
     interval = lost.interval()
     style = "strong" if interval.low > 0 or interval.high < 0 else ""
     return Cell(
-        amount(scores.each.metric, lost.value), (interval.value, interval.low, interval.high), style=style,
+        amount(scores.each.metric, lost.value).replace("-", "−"),
+        (interval.value, interval.low, interval.high), style=style,
         small=ends_text(scores.each.metric, lost),
     )  # fmt: skip

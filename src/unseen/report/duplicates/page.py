@@ -104,7 +104,10 @@ def _histogram(pairs: SetPairs, threshold: float) -> Figure:
     """The similarities of all test images to their nearest image, as shares of the test images."""
     similarity = pairs.nearest.similarity.astype(float)
     low = min(float(similarity.min()), threshold - 0.01)
-    counts, edges = np.histogram(similarity, bins=np.linspace(low, 1, BINS + 1))
+    width = (1 - low) / BINS
+    below = threshold - width * np.arange(np.ceil((threshold - low) / width) + 1)  # the threshold is an edge
+    above = threshold + width * np.arange(1, max(1, np.ceil((1 - threshold) / width)) + 1)
+    counts, edges = np.histogram(similarity, bins=np.concatenate([below[::-1], above]))
     middle = (edges[:-1] + edges[1:]) / 2
     hover = [
         f"{count:,} test images, {first:.3f} to {last:.3f}"

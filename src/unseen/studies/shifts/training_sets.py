@@ -123,7 +123,8 @@ def refuse_tested(sets: Sequence[TrainingSet], tests: Sequence[OpenDataset]) -> 
         for each in sets:
             found = digests(each.source, range(len(each)))
             ids = [entry.id for source in (each.source, test.source) for entry in source.entries]
-            splits = [each.name] * len(each) + [f"{name} "] * len(shown)  # the space distinguishes it from a set's name
+            # The space distinguishes the test set from a training set of the same name.
+            splits = [each.name] * len(each) + [f"{name} "] * len(test.source.entries)
             both = found | {len(each) + number: digest for number, digest in shown.items()}
             shared = shared_images(both, ids, splits, each.name, f"{name} ")
             if shared.pairs:

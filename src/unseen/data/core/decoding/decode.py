@@ -29,7 +29,7 @@ from unseen.data.core.decoding.resampling import crop_start, resized_size
 from unseen.data.core.decoding.transform import Transform
 from unseen.data.core.source import Image, ImageSource
 from unseen.errors import UserError
-from unseen.reading.guard import LFS, LFS_POINTER
+from unseen.files import LFS, LFS_POINTER
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -212,7 +212,7 @@ def _open(image: Image) -> "Picture":
         try:
             return Pil.open(io.BytesIO(image), formats=FORMATS)
         except UnidentifiedImageError:
-            if image.startswith(LFS):
+            if image.startswith(LFS.encode()):
                 raise UserError(LFS_POINTER) from None
             start = image[:200].lstrip().lower()
             what = "a web page" if start.startswith((b"<!doctype html", b"<html", b"<?xml")) else "unknown content"

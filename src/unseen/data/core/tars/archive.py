@@ -22,7 +22,8 @@ from unseen.data.core.tars.headers import (
     read_header,
 )
 from unseen.errors import UserError
-from unseen.reading.guard import LFS_POINTER, is_lfs_pointer, reading
+from unseen.files import LFS_POINTER, is_lfs_pointer
+from unseen.reading.guard import reading
 
 IMAGE_SUFFIXES = (".jpeg", ".jpg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 TAR_NAME = re.compile(r"(?P<id>[^/]+)\.tar")
