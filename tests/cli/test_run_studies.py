@@ -195,7 +195,7 @@ def mixed(root: Path) -> Path:
         size = 32
         [backbone.net]
         id = "timm:test_vit"
-        layers = ["blocks.0", "blocks.1"]
+        layers = ["blocks.0", "blocks.1", "own"]
         """,
         "mine.toml",
     )
@@ -215,7 +215,7 @@ def test_a_study_of_ones_own_mixes_probes_data_and_layers(
     assert {each.probe for each in scores} == {"knn-1", "knn-5", "ridge", "patch-context", "nearest-mean"}
     assert {each.domain for each in scores} == {"birds", "digits", "scenes-seen"}
     by_layer = {each.backbone for each in scores if each.domain == "birds"}
-    assert by_layer == {"net/blocks.0", "net/blocks.1"}
+    assert by_layer == {"net/blocks.0", "net/blocks.1", "net/penultimate"}
     assert (tmp_path / "run/files/mine.py").read_text() == PROBE
 
     monkeypatch.chdir(tmp_path)
