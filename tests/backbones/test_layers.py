@@ -29,7 +29,15 @@ NETWORKS = [
         "timm:swin_tiny_patch4_window7_224", 224, None, True, "layers.0", "layers.3", marks=pytest.mark.long_suite
     ),
     ("torchvision:resnet18", 64, None, False, "layer1", "layer4"),
-    ("openclip:ViT-S-32-alt", 64, 1, False, "transformer.resblocks.0", "transformer.resblocks.11"),
+    pytest.param(
+        "openclip:ViT-S-32-alt",
+        64,
+        1,
+        False,
+        "transformer.resblocks.0",
+        "transformer.resblocks.11",
+        marks=pytest.mark.long_suite,
+    ),
     pytest.param("openclip:RN50", 64, None, False, "layer1", "layer4", marks=pytest.mark.long_suite),
 ]
 

@@ -111,7 +111,7 @@ def test_every_shipped_study_has_a_case() -> None:
     assert {*CASES} == {*shipped_studies()}
 
 
-SLOW = {"cog-v1", "detection", "dinov2-fine-grained", "drawings", "finetune"}
+SLOW = {"cog-v1", "detection", "dinov2-fine-grained", "drawings", "finetune", "unic-15", "vtab-1k"}
 """Studies whose probes other tests run too."""
 
 

@@ -76,7 +76,7 @@ def test_rows_of_every_block_and_of_the_own_features(run: RunData) -> None:
     assert [dict(each.arguments)["backbone"] for each in sizes] == [NET]
 
 
-@pytest.mark.parametrize("way", ["part", "devices"])
+@pytest.mark.parametrize("way", ["part", pytest.param("devices", marks=pytest.mark.long_suite)])
 def test_any_way_of_running_gives_the_same_stores(run: RunData, tmp_path: Path, way: str) -> None:
     if way == "part":
         with pytest.raises(OtherPartsError):

@@ -90,6 +90,7 @@ def test_studies_have_the_data_sets_of_their_suites() -> None:
     assert {*SUITES} <= {*shipped_studies()}
 
 
+@pytest.mark.long_suite
 def test_a_whole_suite_has_its_means(root: Path) -> None:
     with_lists(root, *(task.folder for task in TASKS))
     suite = SUITES["vtab-1k"]

@@ -102,7 +102,8 @@ def test_the_page_shows_where_it_looks(tmp_path: Path) -> None:
     assert not (panels[2] == panels[3]).all()
 
 
-@pytest.mark.parametrize("target", ["class", pytest.param("classes", marks=pytest.mark.long_suite)])
+@pytest.mark.long_suite
+@pytest.mark.parametrize("target", ["class", "classes"])
 def test_parts_and_devices_compute_what_one_process_computes(tmp_path: Path, two_devices: Means, target: Any) -> None:
     given = {"backbones": nets("untrained", "supervised"), "datasets": [tiny_data(target)]}
     expected = values(run_of(STUDY, tmp_path / "one", **given))
@@ -173,6 +174,7 @@ def test_time_grows_with_the_images() -> None:
     assert many > 10 * few > 0
 
 
+@pytest.mark.long_suite
 def test_patches_beside_the_vectors_of_several_layers(tmp_path: Path) -> None:
     """One study with the four inputs of DINOv2; the layer of patches is recorded, and told."""
     study = STUDY.replace(probes=["attentive", "dinov2-linear"], **{"dinov2-linear": {"steps": 5}})
