@@ -76,4 +76,5 @@ def test_any_damage_of_headers_is_an_error_or_another_size(tmp_path: Path) -> No
         for place in rng.integers(start, start + chunk.total_compressed_size, 3):
             damaged[place] = rng.integers(256)
         with contextlib.suppress(ValueError, UserError):
-            pages(path, io.BytesIO(damaged), chunk)
+            found = pages(path, io.BytesIO(damaged), chunk)
+            assert all(0 <= size <= parquet_pages.MOST_PAGE for size in (found.dictionary, *found.sizes))

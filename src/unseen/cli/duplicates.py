@@ -42,7 +42,7 @@ def duplicates(
     """Find test images that are also among the training images.
 
     The nearest training image of each test image is found by the cosine similarity of stored features. The page shows
-    the closest pairs, how many there are at each threshold, and every score of the run with and without them.
+    the closest pairs, how many there are at each threshold, and the accuracies of the run with and without them.
     """
     from unseen.analyses.duplicates.of_place import find_duplicates
     from unseen.files import check_writable

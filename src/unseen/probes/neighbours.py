@@ -43,7 +43,8 @@ class UnitRows:
         return len(self.X)
 
     def __getitem__(self, rows: slice) -> Tensor:
-        return unit_rows(torch.from_numpy(np.array(self.X[rows], dtype=np.float32)).to(self.device))
+        # Converted on the device: half precision is half of the bytes to copy there.
+        return unit_rows(torch.from_numpy(np.array(self.X[rows])).to(self.device).float())
 
 
 def tiles(gallery: Gallery, size: int = TILE) -> Iterator[tuple[int, Tensor]]:
