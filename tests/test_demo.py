@@ -137,6 +137,7 @@ def test_a_second_run_takes_seconds_and_changes_nothing(demo: tuple[Path, str]) 
     assert {file.name: file.read_bytes() for file in (folder / "results").iterdir()} == before
 
 
+@pytest.mark.long_suite
 def test_features_of_other_weights_or_data_are_extracted_again(demo: tuple[Path, str], tmp_path: Path) -> None:
     def stores(root: Path) -> dict[str, Path]:
         return {path.name.rsplit("-", 1)[0]: path for path in (root / "features/l5").iterdir()}

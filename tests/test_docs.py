@@ -81,7 +81,19 @@ def files_of_the_authors(folder: Path) -> None:
     (folder / "cog_concepts_split_file.pkl").write_bytes(pickle.dumps(splits))
 
 
-LONG = {"analyses.md", "clusters.md", "demo.md", "dense.md", "fine-tuning.md", "own-concepts.md", "shift-pipeline.md"}
+LONG = {
+    "analyses.md",
+    "clusters.md",
+    "demo.md",
+    "dense.md",
+    "fine-tuning.md",
+    "near-duplicates.md",
+    "own-concepts.md",
+    "probes.md",
+    "real-difference.md",
+    "shift-pipeline.md",
+    "studies.md",
+}
 """Pages that train or extract for several seconds: the long suite runs them."""
 
 READERS_OWN = {
@@ -167,7 +179,8 @@ def run_python(block: str, names: dict[str, object]) -> str:
     return printed.getvalue()
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.long_suite)])  # a reader runs cells again
+@pytest.mark.long_suite
+@pytest.mark.parametrize("times", [1, 2])  # a reader runs cells again
 def test_notebook_gives_what_it_shows(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     monkeypatch.setenv("COLUMNS", notebooks.WIDTH)
     shown = notebooks.read(ROOT / "docs/notebooks/tour.ipynb")

@@ -16,7 +16,12 @@ from unseen.runs.record import read_run
 Unseen = Callable[..., Any]
 SLOW = {"logistic", "mlp", "pca"}
 """Probes with a search, which have tests of their own."""
-NAMES = sorted({*feature_probes()} - SLOW)
+LONG = {"dinov2-linear"}
+"""A probe whose steps are as many for few images as for ImageNet."""
+NAMES = [
+    pytest.param(name, marks=[pytest.mark.long_suite] if name in LONG else [])
+    for name in sorted({*feature_probes()} - SLOW)
+]
 
 
 @pytest.fixture

@@ -263,6 +263,7 @@ def test_a_kept_study_says_what_unset_keys_stood_for(
     assert {score.shots for score in read_run(tmp_path / "fewer").scores} == {1}
 
 
+@pytest.mark.long_suite
 def test_relative_folders_and_files_are_those_of_the_run_elsewhere(
     unseen: Unseen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

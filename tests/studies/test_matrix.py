@@ -55,7 +55,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 }
 """Settings with which each probe takes little time."""
 HEADS = {"detector-frozen", "detector-finetuned", "psp", "upernet"}
-SLOW = {"detector-finetuned", "upernet"}
+SLOW = {"detector-finetuned", "detector-frozen", "upernet"}
 """The twins of other probes, which train the whole network too."""
 FEATURES = {"class": ("pets", "eurosat"), "classes": ("voc2007",), "ranking": ("roxford5k",)}
 """Data sets of features by target: with the author's splits, and without splits; with several classes; with queries."""

@@ -60,6 +60,7 @@ sys.exit(run())
 """
 
 
+@pytest.mark.long_suite
 def test_by_the_command(tmp_path: Path) -> None:
     """Beside a probe of the package; it sees all background if the commonest class of a scene is its background."""
     folder, out = tmp_path / "probes", tmp_path / "run"

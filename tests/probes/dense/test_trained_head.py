@@ -78,6 +78,7 @@ class Killed(Silent):
         return step
 
 
+@pytest.mark.long_suite
 def test_a_killed_training_is_resumed_and_scored_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two_devices: Means
 ) -> None:
