@@ -1,0 +1,28 @@
+"""Names of scores in trackers: `DATASET/PROBE/METRIC`, or `DATASET/PROBE/8_shot/METRIC` with 8 samples per class.
+
+A part consists of ASCII letters, digits and underscores, and the first one does not start with a digit: by such names
+Weights & Biases sorts and filters, and every tracker takes them. A hyphen becomes an underscore. A part with other
+characters also gets four digits of the SHA-256 of its true text, so that no two names of that kind are the same.
+"""
+
+import re
+from hashlib import sha256
+
+LONGEST = 60
+"""Characters of a part; MLflow takes 250 for the whole name."""
+PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+OTHER = re.compile(r"[^A-Za-z0-9_]")
+
+
+def metric_name(dataset: str, probe: str, metric: str, shots: int | None = None) -> str:
+    """The name of a score; it stays the same in all versions, all runs and all trackers."""
+    parts = [name_part(dataset), name_part(probe), *([] if shots is None else [f"{shots}_shot"]), name_part(metric)]
+    return ("_" if parts[0][0].isdigit() else "") + "/".join(parts)
+
+
+def name_part(text: str) -> str:
+    """One part of a name."""
+    plain = OTHER.sub("_", text)[:LONGEST]
+    if PLAIN.fullmatch(text) and len(text) <= LONGEST:
+        return plain
+    return f"{plain}_{sha256(text.encode(errors='surrogatepass')).hexdigest()[:4]}"
