@@ -204,3 +204,7 @@ class ResultsFile:
         Sequence[str],
         "The studies of the runs as TOML, with every setting; of files there are only names and hashes.",
     ] = ()
+    study_settings: Annotated[
+        Sequence[Mapping[str, Setting]],
+        "The settings in each of `studies` by their places, such as `knn.k`; empty in files of earlier versions.",
+    ] = ()
