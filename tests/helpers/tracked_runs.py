@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from studies import given_of, study_of
 
+from studies import given_of, study_of
 from unseen.runs.data import RunData
 from unseen.runs.means import ALONE, Means
 from unseen.runs.parts import WHOLE, Part

@@ -30,7 +30,8 @@ def test_words_and_objects() -> None:
 
 def test_no_package_is_imported_unless_asked_for() -> None:
     code = (
-        "import sys; from unseen.trackers.chosen import choose; choose(['jsonl', 'wandb', 'mlflow:x', 'tensorboard:y']);"
+        "import sys; from unseen.trackers.chosen import choose;"
+        "choose(['jsonl', 'wandb', 'mlflow:x', 'tensorboard:y']);"
         "print({'wandb', 'mlflow', 'tensorboard', 'torch'} & {*sys.modules})"
     )
     answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

@@ -20,7 +20,9 @@ def read(folder: Path) -> tuple[dict[str, list[tuple[int, float]]], str]:
     events.Reload()
     tags = events.Tags()
     texts = events.Tensors("study")[0].tensor_proto.string_val if "study" in tags["tensors"] else [b""]
-    return {tag: [(each.step, each.value) for each in events.Scalars(tag)] for tag in tags["scalars"]}, texts[0].decode()
+    return {tag: [(each.step, each.value) for each in events.Scalars(tag)] for tag in tags["scalars"]}, texts[
+        0
+    ].decode()
 
 
 def test_scores_are_read_back_also_from_processes(tmp_path: Path) -> None:

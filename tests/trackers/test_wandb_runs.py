@@ -44,7 +44,9 @@ def read(folder: Path) -> list[tuple[Any, dict[str, list[tuple[float, float]]]]]
         curves: dict[str, list[tuple[float, float]]] = {}
         for each in every:
             if each.WhichOneof("record_type") == "history":
-                items = {"/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in each.history.item}
+                items = {
+                    "/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in each.history.item
+                }
                 step = items.get("unseen_seeds", items.get("unseen_step"))
                 for name, value in items.items():
                     if "/" in name:

@@ -30,13 +30,14 @@ class Written:
 
 
 def portable_name(text: str) -> str:
-    """A text of ASCII letters, digits, dots, hyphens and underscores, between two of which there are no two dots.
+    """A text of at most 80 ASCII letters, digits, underscores, and single dots and hyphens between them.
 
     A text that has to be changed also gets four digits of the SHA-256 of the original, so that it differs from others.
     """
-    plain = re.sub(r"\.{2,}", ".", re.sub(r"[^A-Za-z0-9._-]+", "-", text)).strip("-._")[:LONGEST].rstrip("-._")
-    if plain == text and text and text.partition(".")[0].lower() not in RESERVED:
+    single = re.sub(r"([.-])[.-]+", r"\1", re.sub(r"[^A-Za-z0-9._-]+", "-", text)).strip("-._")
+    if single == text and 0 < len(text) <= LONGEST and text.partition(".")[0].lower() not in RESERVED:
         return text
+    plain = single[: LONGEST - 5].rstrip("-._")
     return f"{plain or 'x'}-{sha256(text.encode(errors='surrogatepass')).hexdigest()[:4]}"
 
 

@@ -15,6 +15,8 @@ from unseen.runs.setup import Setting
 
 SCHEMA: Literal["unseen-results"] = "unseen-results"
 VERSION: Literal[1] = 1
+LATER = ("studies", "study_settings")
+"""Lists that files of earlier versions do not have."""
 Over = Literal["seeds", "concepts", "episodes", "images"]
 """What an interval resamples; intervals over concepts resample seeds too."""
 

@@ -41,7 +41,7 @@ def _has_mappings(value: Any) -> bool:
 
 
 def _key(text: str) -> str:
-    return text if KEY.fullmatch(text) and text not in WORDS else _flow(text)
+    return text if KEY.fullmatch(text) and text.lower() not in WORDS else _flow(text)
 
 
 def _flow(value: Any) -> str:
