@@ -90,7 +90,7 @@ class WeightsAndBiases:
                 job_type=plan.study,
                 config=configuration,
                 allow_val_change=True,
-                dir=plan.folder,
+                dir=os.environ.get("WANDB_DIR") or plan.folder,
                 resume="allow" if backbone in plan.ids else None,
                 reinit="create_new",
                 settings=wandb.Settings(console="off", quiet=True),
