@@ -1,0 +1,1 @@
+"""Writers of scores for experiment trackers, which receive them while they are measured."""
