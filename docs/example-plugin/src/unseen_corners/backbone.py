@@ -1,6 +1,7 @@
 """A source of backbones: `quarters:mean` gives the mean brightness of the four quarters of an image."""
 
 from torch import nn
+
 from unseen.backbones.network import Network, Request, Source, refuse_checkpoint
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError

@@ -10,6 +10,7 @@ from tempfile import mkdtemp
 
 import numpy as np
 from PIL import Image
+
 from unseen.data.core.dataset import Dataset, Layout, Listing
 from unseen.data.core.rows import Row, files_listing
 
@@ -21,7 +22,9 @@ PER_CLASS = {"train": 5, "test": 2}
 def read(place: Path) -> Listing:
     """The images of each split are in one folder per class: `train/top-left/0.png`."""
     paths = sorted(place.glob("*/*/*.png"))
-    return files_listing(place, [Row(path.relative_to(place).as_posix(), path.parts[-2], path.parts[-3]) for path in paths])
+    return files_listing(
+        place, [Row(path.relative_to(place).as_posix(), path.parts[-2], path.parts[-3]) for path in paths]
+    )
 
 
 @cache

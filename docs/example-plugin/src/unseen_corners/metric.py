@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from unseen.metrics.own import OwnMetric
 
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
+
 from unseen.probes import ScoredProbe
 from unseen.probes.probe import Size
 from unseen.probes.protocol import Setting
