@@ -2,8 +2,8 @@
 
 Levels, published tables, the leaderboard and fits of shifts do not need PyTorch, which takes gigabytes. Code that needs
 an optional package imports it as usual. If the import fails, the command line and the public functions turn the error
-into a sentence with an install command. That command names the packages, not an extra of this one, so it is right however
-unseen was installed: from a clone, a wheel, an index, or by `make`.
+into a sentence with an install command. That command names the packages, not an extra of this one, so it is right
+however unseen was installed: from a clone, a wheel, an index, or by `make`.
 """
 
 import sys
@@ -28,6 +28,9 @@ REQUIREMENTS = {
     ),
     "dense": ("torchvision", "h5py"),
     "ray": ("ray",),
+    "tensorboard": ("tensorboard",),
+    "wandb": ("wandb",),
+    "mlflow": ("mlflow-skinny",),
 }
 """Extra → the packages that it adds to those of the extra torch, as in `pyproject.toml`."""
 EXTRAS = {
@@ -42,6 +45,9 @@ EXTRAS = {
     "onnxruntime": ("onnxruntime", "onnx"),
     "h5py": ("h5py", "dense"),
     "ray": ("Ray", "ray"),
+    "tensorboard": ("TensorBoard", "tensorboard"),
+    "wandb": ("Weights & Biases", "wandb"),
+    "mlflow": ("MLflow", "mlflow"),
 }
 """Module → (its usual name, the extra that brings it)."""
 
