@@ -1,6 +1,6 @@
 """The plug-ins of other packages that a study uses, in the record of its run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from unseen.probes.by_name import all_probes
 from unseen.runs.data import RunData
 from unseen.studies.stages import OpenedStudy
 from unseen.studies.toml import study_texts
+from unseen.trackers.by_name import all_loggers
 
 WORDS = {
     "studies": "study", "probes": "probe", "metrics": "metric", "datasets": "data set", "backbones": "backbones of",
@@ -19,9 +20,13 @@ WORDS = {
 }  # fmt: skip
 
 
-def with_plug_ins(run: RunData, opened: OpenedStudy) -> RunData:
-    """The record of a part of a run, with the packages that are used in it: their versions, and a line on each."""
-    used = [*dict.fromkeys(used_plug_ins(opened))]
+def with_plug_ins(run: RunData, opened: OpenedStudy, loggers: Sequence[str]) -> RunData:
+    """The record of a part of a run, with the packages that are used in it: their versions, and a line on each.
+
+    Args:
+        loggers: words such as `tensorboard` or `wandb:my-project`.
+    """
+    used = [*dict.fromkeys([*used_plug_ins(opened), *_among(all_loggers(), *(word.split(":")[0] for word in loggers))])]
     lines = dict[str, str]()
     for each in used:
         label, text = f"from {each.origin}", f"{WORDS[each.kind]} {each.name}"

@@ -196,7 +196,7 @@ class Runner:
     def _record(self, prepared: Prepared) -> None:
         jobs = prepared.cells.jobs
         with folder_lock(self.out):
-            run = with_plug_ins(prepared.run, self.opened)
+            run = with_plug_ins(prepared.run, self.opened, [each.word for each in self.trackers.chosen])
             replaced = extend_run(self.out, run, jobs, replacing=self.replacing)
             if replaced:
                 self.opened.watch.tell(replaced)
