@@ -1,16 +1,17 @@
 """The package that each listed name comes from."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unseen.extension.registry import Registry
+if TYPE_CHECKING:
+    from unseen.extension.registry import Registry
 
 PACKAGE = "package"
 """The column with a package and its version."""
 
 
 def with_packages(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], names: Registry[Any], *, as_json: bool
+    columns: Sequence[str], rows: Iterable[Sequence[str]], names: "Registry[Any]", *, as_json: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """A table with the package that each of its names comes from; on a terminal, only if there are several packages.
 
