@@ -8,9 +8,12 @@ A package adds them with its own metadata, for instance in its `pyproject.toml`:
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unseen.version import __version__
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 PREFIX = "unseen."
 KINDS = ("probes", "metrics", "datasets", "backbones", "studies", "loggers")
@@ -82,10 +85,19 @@ def installed() -> tuple[PlugIn, ...]:
     every, found = entry_points(), list[PlugIn]()
     for kind in KINDS:
         for each in every.select(group=f"{PREFIX}{kind}"):
-            package = (each.dist.name if each.dist else "") or each.value.partition(".")[0]
-            version = (each.dist.version if each.dist else "") or "of unknown version"
+            package = _fact(each, "Name") or each.value.partition(".")[0]
+            version = _fact(each, "Version") or "of unknown version"
             found.append(PlugIn(kind, each.name, each.value, package, version))
     return tuple(sorted(found, key=lambda each: (each.kind, each.name, each.package)))
+
+
+def _fact(entry: "EntryPoint", name: str) -> str:
+    """What the metadata of an entry point's package say; empty if they are damaged."""
+    try:
+        known = entry.dist.metadata if entry.dist else {}
+        return str(known[name] or "") if name in known else ""
+    except (OSError, KeyError):
+        return ""
 
 
 @cache
@@ -93,8 +105,8 @@ def distribution() -> str:
     """The name of the installed distribution that this package is of, as `pip install` takes it."""
     from importlib.metadata import entry_points
 
-    names = [each.dist.name for each in entry_points(group=COMMAND) if each.value == ENTRY and each.dist]
-    return names[0] if names else PACKAGE
+    names = [_fact(each, "Name") for each in entry_points(group=COMMAND) if each.value == ENTRY]
+    return next(filter(None, names), PACKAGE)
 
 
 def our_origin() -> str:
