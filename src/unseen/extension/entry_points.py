@@ -94,8 +94,7 @@ def installed() -> tuple[PlugIn, ...]:
 def _fact(entry: "EntryPoint", name: str) -> str:
     """What the metadata of an entry point's package say; empty if they are damaged."""
     try:
-        known = entry.dist.metadata if entry.dist else {}
-        return str(known[name] or "") if name in known else ""
+        return str(entry.dist.metadata[name] or "") if entry.dist and name in entry.dist.metadata else ""
     except (OSError, KeyError):
         return ""
 
