@@ -207,14 +207,15 @@ def test_python_gets_an_import_error_that_is_a_users_error() -> None:
 
 
 def test_advised_packages_are_those_of_pyproject() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]
+    extras = extras["metadata"]["hooks"]["custom"]["extras"]
     resolved = {}
     for name in REQUIREMENTS:
         packages, left = set[str](), [name]
         while left:
             for each in extras[left.pop()]:
-                if each.startswith("unseen["):
-                    left.append(each.removeprefix("unseen[").removesuffix("]"))
+                if each.startswith("["):
+                    left.append(each.strip("[]"))
                 else:
                     packages.add(each)
         resolved[name] = packages

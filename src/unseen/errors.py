@@ -133,9 +133,11 @@ def look_up(known: Mapping[str, T], name: str, what: str, of: str = "") -> T:
         what: the kind of thing that is named, for the error.
         of: further words after the name, for the error.
     """
-    if name not in known:
-        raise UserError(f"no {what} '{name}'{of}{did_you_mean(name, known) or '; there are ' + ', '.join(known)}")
-    return known[name]
+    try:
+        return known[name]
+    except (KeyError, TypeError):  # from Python, a name may be anything
+        hint = did_you_mean(name, known) or "; there are " + ", ".join(known)
+        raise UserError(f"no {what} '{name}'{of}{hint}") from None
 
 
 def names_of(names: Sequence[str]) -> str:

@@ -2,8 +2,8 @@
 
 Levels, published tables, the leaderboard and fits of shifts do not need PyTorch, which takes gigabytes. Code that needs
 an optional package imports it as usual. If the import fails, the command line and the public functions turn the error
-into a sentence with an install command. That command names the packages, not `unseen[extra]`, so it is right however
-unseen was installed: from a clone, a wheel, an index, or by `make`.
+into a sentence with an install command. That command names the packages, not an extra of this one, so it is right
+however unseen was installed: from a clone, a wheel, an index, or by `make`.
 """
 
 import sys

@@ -22,12 +22,27 @@ from unseen.backbones.representation import SeveralSpec, representation
 from unseen.backbones.vector_parts import last_blocks, one_of_several
 from unseen.data.core.decoding.transform import NORMALISATIONS, Transform
 from unseen.errors import UserError, did_you_mean, setting
-from unseen.extension.own_code import is_own_file
+from unseen.extension.entry_points import PlugIn
+from unseen.extension.own_code import SHORT, is_own_file
 from unseen.extension.plugins import plugins
-from unseen.extras import install_command
+from unseen.extension.registry import Registry, checked_name
+from unseen.extras import REQUIREMENTS, install_command, pip_install
 
-SOURCES: dict[str, Source] = {each.name: each for each in plugins("unseen.backbones.sources", "SOURCE")}
-"""Sources by the part of an id before the colon."""
+
+def find_sources() -> Registry[Source]:
+    """Sources by the part of an id before the colon: ours, then those of other packages."""
+    ours = {each.name: each for each in plugins("unseen.backbones.sources", "SOURCE")}
+    return Registry("backbones", "source of backbones", ours, _checked)
+
+
+def _checked(plug_in: PlugIn, loaded: Any) -> Source:
+    if not isinstance(loaded, Source):
+        raise UserError(f"{plug_in.value} must be an unseen.backbones.network.Source, not {type(loaded).__name__}")
+    checked_name(plug_in, loaded.name)
+    return loaded
+
+
+SOURCES = find_sources()
 ARCHITECTURES = ("timm", "torchvision")
 """Sources whose ids may name a file of weights: `timm:resnet50@moco.pth`."""
 
@@ -195,9 +210,9 @@ def open_backbone(
     if size is not None and size < 1:
         raise UserError(f"{name}: image size must be at least 1, not {size}")
     origin = SOURCES[source] if source else Source("", python_network)
-    for package in origin.packages:
-        if find_spec(package) is None:
-            raise UserError(f"{name}: needs the package {package}: {install_command(source)}")
+    missing = missing_packages(origin)
+    if missing:
+        raise UserError(f"{name}: needs the package {missing[0]}: {how_to_install(origin)}")
     if normalise is not None and normalise not in NORMALISATIONS:
         raise UserError(f"{name}: images are normalised by one of {', '.join(NORMALISATIONS)}, not '{normalise}'")
     request = Request(name, rest, weights == "random", size, checkpoint, normalise)
@@ -205,6 +220,7 @@ def open_backbone(
         torch.default_generator.manual_seed(0)
         network = origin.load(request)
     network.module.eval().requires_grad_(False).to(device)
+    network = _with_code(network, SOURCES.plug_in(source))
     if isinstance(network, Network) and normalise is not None:
         network = _normalised(network, normalise)
     return OpenedBackbone(name, request, network, again)
@@ -262,10 +278,36 @@ def _split(name: str) -> tuple[str, str]:
     source, colon, rest = name.partition(":")
     if not colon or not rest:
         raise UserError(f"{name}: a backbone is source:name, for instance timm:resnet50.a1_in1k, or file.py:function")
-    if source not in SOURCES:
+    try:
+        SOURCES[source]
+    except KeyError:
         hint = did_you_mean(source, SOURCES) or f"; there are {', '.join(SOURCES)} and file.py:function"
-        raise UserError(f"{name}: unknown source of backbones '{source}'{hint}")
+        raise UserError(f"{name}: unknown source of backbones '{source}'{hint}") from None
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from None
     return source, rest
+
+
+def missing_packages(source: Source) -> list[str]:
+    """The packages that a source needs and that are not installed."""
+    return [package for package in source.packages if find_spec(package) is None]
+
+
+def how_to_install(source: Source) -> str:
+    """The command that installs what a source needs."""
+    if source.name in REQUIREMENTS:
+        return install_command(source.name)
+    return pip_install(*missing_packages(source))
+
+
+def _with_code(network: "Network | Backbone", plug_in: PlugIn | None) -> "Network | Backbone":
+    """The network of another package's source: other code may give another one for the same weights."""
+    if plug_in is None:
+        return network
+    by = f" ({plug_in.origin}, code {plug_in.code.digest[:SHORT]})"
+    if isinstance(network, Network):
+        return replace(network, weights=f"{network.weights}{by}")
+    return replace(network, spec=replace(network.spec, weights=f"{network.spec.weights}{by}"))
 
 
 def _with_file(name: str, source: str, rest: str) -> tuple[str, Path | None]:

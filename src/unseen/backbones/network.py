@@ -94,7 +94,8 @@ class Graph:
 
 @dataclass(frozen=True)
 class Source:
-    """A source of backbones; a module of `unseen.backbones.sources` defines it as `SOURCE`.
+    """A source of backbones; a module of `unseen.backbones.sources` defines it as `SOURCE`, and an
+    entry point in the group `unseen.backbones` of another package names it.
 
     Attributes:
         name: the part of an id before the colon.

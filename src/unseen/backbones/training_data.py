@@ -35,7 +35,9 @@ def trained_on(name: str, weights: str) -> tuple[TrainingData, ...]:
         weights: identifier of the weights (`Spec.weights`).
     """
     source = name.partition(":")[0]
-    if weights == RANDOM or source == "registry":  # the registry's packages have weights trained on ImageNet-1K
+    if (
+        weights.startswith(RANDOM) or source == "registry"
+    ):  # the registry's packages have weights trained on ImageNet-1K
         return ()
     if source == "openclip":
         return ("web",)

@@ -17,28 +17,30 @@ def probes(incomplete: str) -> list[str]:
     """Probes, after a comma too."""
     from unseen.probes.by_name import all_probes
 
-    return _listed(all_probes(), incomplete)
+    return _listed(all_probes().names(), incomplete)
 
 
 def datasets(incomplete: str) -> list[str]:
     """Published data sets, after a comma too."""
     from unseen.data.registry import DATASETS
 
-    return _listed(DATASETS, incomplete)
+    return _listed(DATASETS.names(), incomplete)
 
 
 def backbones(incomplete: str) -> list[str]:
-    """The backbones of the papers whose weights have an id."""
+    """The backbones of the papers whose weights have an id, and the sources that other packages add."""
     from unseen.backbones.catalogue import catalogue
+    from unseen.extension.entry_points import installed
 
-    return _listed(dict.fromkeys(model.id for model in catalogue() if model.id is not None), incomplete)
+    added = [f"{each.name}:" for each in installed() if each.kind == "backbones"]
+    return _listed(dict.fromkeys([*(model.id for model in catalogue() if model.id is not None), *added]), incomplete)
 
 
 def trackers(incomplete: str) -> list[str]:
     """Kinds of trackers."""
     from unseen.trackers.by_name import all_loggers
 
-    return _beginning(all_loggers(), incomplete)
+    return _beginning(all_loggers().names(), incomplete)
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:

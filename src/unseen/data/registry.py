@@ -2,24 +2,40 @@
 
 Data sets with classes come first, in the order of the paper's tables, followed by those that are not in the paper; then
 those with boxes or maps, in the order of their files; then test sets of the shift study: those with ImageNet's classes
-first, and ID test sets before their shifts.
+first, and ID test sets before their shifts. Those that other packages add, by entry points in the group
+`unseen.datasets`, are the last.
 """
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import Any, get_args
 
 from unseen.data.core.dataset import Dataset, FewShot, LabelSpace
-from unseen.errors import look_up
+from unseen.errors import UserError, look_up
+from unseen.extension.entry_points import PlugIn
 from unseen.extension.plugins import plugins
+from unseen.extension.registry import Registry, checked_name
 
 PACKAGE = "unseen.data.sets"
 
 
-def find_datasets() -> dict[str, Dataset]:
+def find_datasets() -> Registry[Dataset]:
     """Data sets by name, in the order above."""
     single: list[Dataset] = plugins(PACKAGE, "DATASET")
     files: list[Sequence[Dataset]] = [*((dataset,) for dataset in single), *plugins(PACKAGE, "DATASETS")]
-    return {dataset.name: dataset for file in sorted(files, key=_order) for dataset in file}
+    ours = {dataset.name: dataset for file in sorted(files, key=_order) for dataset in file}
+    return Registry("datasets", "data set", ours, _checked)
+
+
+def _checked(plug_in: PlugIn, loaded: Any) -> Dataset:
+    """The data set that a plug-in loads, if it is one; the printed results of papers are of our own only."""
+    if not isinstance(loaded, Dataset):
+        raise UserError(f"{plug_in.value} must be an unseen.data.core.dataset.Dataset, not {type(loaded).__name__}")
+    checked_name(plug_in, loaded.name)
+    if loaded.shifted is None and loaded.has_classes and loaded.in_paper:
+        raise UserError("it is not in the paper whose printed results belong to our data sets; set few_shot='other'")
+    if not loaded.layouts:
+        raise UserError("it has no layouts, which say how its images are found")
+    return loaded
 
 
 def _order(file: Sequence[Dataset]) -> tuple[int, int, int, str]:

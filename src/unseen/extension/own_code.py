@@ -21,6 +21,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from unseen.errors import UserError, call, did_you_mean, on_command_line, option
+from unseen.extension.entry_points import InstalledCode
 
 SUFFIX = ".py"
 SHORT = 12
@@ -152,11 +153,16 @@ def attribute_of(file: OwnFile, names: Iterable[str], what: str) -> Any:
 
 
 @contextmanager
-def running(file: OwnFile) -> Iterator[None]:
+def running(file: OwnFile | InstalledCode) -> Iterator[None]:
     """The file's folder can be imported from, and errors name the file and the line.
 
-    Modules of the folder are only visible to this file: another folder may have others with the same names.
+    Modules of the folder are only visible to this file: another folder may have others with the same names. Errors of
+    an installed package name the package.
     """
+    if isinstance(file, InstalledCode):
+        with _naming(file):
+            yield
+        return
     folder = str(file.path.parent.resolve())
     names = [name.removesuffix("/__init__.py").removesuffix(SUFFIX).replace("/", ".") for name in file.modules]
     others = {name: sys.modules.pop(name) for name in names if name in sys.modules}
@@ -177,6 +183,21 @@ def running(file: OwnFile) -> Iterator[None]:
         sys.meta_path.remove(finder)
         beside.update({name: sys.modules.pop(name) for name in names if name in sys.modules})
         sys.modules.update(others)
+
+
+@contextmanager
+def _naming(code: InstalledCode) -> Iterator[None]:
+    """Errors name the package, and the line of the innermost call."""
+    try:
+        yield
+    except (UserError, KeyboardInterrupt):
+        raise
+    except (Exception, SystemExit) as error:
+        *_, last = traceback.extract_tb(error.__traceback__)
+        said = " ".join(str(error).split())
+        raise UserError(
+            f"{code.origin}: {type(error).__name__}: {said} ({last.filename}, line {last.lineno})"
+        ) from error
 
 
 class _FromText(MetaPathFinder):

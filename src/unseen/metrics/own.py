@@ -1,6 +1,7 @@
 """Metrics of labels and class scores: a function with its metadata, in a Python file that defines `METRIC`.
 
-The file is the user's own code, which is executed, or one of those in `unseen.metrics.by_name`.
+The file is the user's own code, which is executed, or one of those in `unseen.metrics.by_name`. Metrics that another
+package adds are identified by that package.
 """
 
 import re
@@ -14,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UserError, look_up
+from unseen.extension.entry_points import InstalledCode, PlugIn
 from unseen.extension.own_code import OwnFile, attribute_of, is_own_file, own_file, own_place, running
+from unseen.extension.registry import checked_name
 from unseen.metrics.catalogue import METRICS, Metric
 
 ATTRIBUTE = "METRIC"
@@ -41,11 +44,27 @@ class OwnMetric(Metric):
 
 @dataclass(frozen=True)
 class OwnMetricFile:
-    """A metric and its file."""
+    """A metric and its file, or the installed package that adds it.
+
+    Attributes:
+        attribute: its name in the file.
+    """
 
     metric: OwnMetric
-    file: OwnFile
-    attribute: str
+    file: OwnFile | InstalledCode
+    attribute: str = ""
+
+    @property
+    def where(self) -> str:
+        """Its file or its package, for errors."""
+        return self.file.origin if isinstance(self.file, InstalledCode) else str(self.file.path)
+
+    @property
+    def place(self) -> str:
+        """What `own_metric` finds it by, in every process."""
+        if isinstance(self.file, InstalledCode):
+            return self.metric.name
+        return f"{self.file.path.resolve()}:{self.attribute}"
 
     def value(self, y: NDArray[np.int64], scores: NDArray[Any]) -> float:
         """The metric of a classifier; a result that is not a finite number within its bounds is a user error.
@@ -60,11 +79,11 @@ class OwnMetricFile:
         try:
             value = float(computed)
         except (TypeError, ValueError):
-            raise UserError(f"{self.file.path}: {metric.name} gave {type(computed).__name__}, not a number") from None
+            raise UserError(f"{self.where}: {metric.name} gave {type(computed).__name__}, not a number") from None
         if not isfinite(value):
-            raise UserError(f"{self.file.path}: {metric.name} gave {value:g}, which is not a finite number")
+            raise UserError(f"{self.where}: {metric.name} gave {value:g}, which is not a finite number")
         if not metric.allows(value):
-            raise UserError(f"{self.file.path}: {metric.name} gave {value:g}, outside of its range, {metric.range}")
+            raise UserError(f"{self.where}: {metric.name} gave {value:g}, outside of its range, {metric.range}")
         return value
 
 
@@ -76,21 +95,33 @@ def own_metric(name: str) -> OwnMetricFile:
     if not is_own_file(name):
         from unseen.metrics.by_name import metric_file, score_metrics
 
-        look_up(score_metrics(), name, "metric", " of class scores; your own is a Python file, path/to/metric.py")
+        of = " of class scores; your own is a Python file, path/to/metric.py"
+        added, plug_in = look_up(score_metrics(), name, "metric", of), score_metrics().plug_in(name)
+        if plug_in is not None:
+            return OwnMetricFile(added, plug_in.code)
         name = str(metric_file(name))
     place, attribute = own_place(name)
     file, attribute = own_file(Path(place)), attribute or ATTRIBUTE
     metric = attribute_of(file, [attribute], "metric")
+    return OwnMetricFile(_checked(metric, str(file.path), attribute), file, attribute)
+
+
+def check_added(plug_in: PlugIn, metric: Any) -> OwnMetric:
+    """The metric that a plug-in loads, if it is one."""
+    found = _checked(metric, plug_in.value, plug_in.name)
+    checked_name(plug_in, found.name)
+    return found
+
+
+def _checked(metric: Any, where: str, attribute: str) -> OwnMetric:
     if not isinstance(metric, OwnMetric):
-        raise UserError(
-            f"{file.path}: {attribute} must be an unseen.metrics.own.OwnMetric, not {type(metric).__name__}"
-        )
-    check_facts(metric, str(file.path))
+        raise UserError(f"{where}: {attribute} must be an unseen.metrics.own.OwnMetric, not {type(metric).__name__}")
+    check_facts(metric, where)
     if not callable(metric.compute) or not metric.title:
-        raise UserError(f"{file.path}: {metric.name} needs a function to compute it, and a title that says what it is")
+        raise UserError(f"{where}: {metric.name} needs a function to compute it, and a title that says what it is")
     if metric.takes not in {"predictions", "scores"}:
-        raise UserError(f"{file.path}: {metric.name} takes 'predictions' or 'scores', not {metric.takes!r}")
-    return OwnMetricFile(metric, file, attribute)
+        raise UserError(f"{where}: {metric.name} takes 'predictions' or 'scores', not {metric.takes!r}")
+    return metric
 
 
 def check_facts(metric: Metric, where: str) -> None:

@@ -1,23 +1,27 @@
 """A user's own probes, from a Python file: a class with the same metadata as ours (`unseen.probes.probe`).
 
 The file defines `PROBE`, a subclass of `Probe` such as `ScoredProbe`; metrics that are not in our catalogue are in its
-`METRICS`. It is the user's own code, and is executed here and again in every process that computes its jobs.
+`METRICS`. It is the user's own code, and is executed here and again in every process that computes its jobs. A probe
+that another installed package adds has the same metadata, with `METRICS` in the module of its class.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from unseen.errors import UserError
+from unseen.extension.entry_points import InstalledCode, PlugIn
 from unseen.extension.own_code import OwnFile, attribute_of, loaded, own_file, own_place, running
+from unseen.extension.registry import checked_name
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.own import check_facts
-from unseen.probes.by_name import all_probes
-from unseen.probes.job import Fit, Job
+from unseen.probes.by_name import all_probes, with_code
+from unseen.probes.job import Fit, Held, Job
 from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
 
@@ -106,16 +110,16 @@ def _made(at: ProbeAt) -> Probe:
 
 @dataclass(frozen=True)
 class OwnProbe:
-    """A user's own probe.
+    """A user's own probe, or one of another installed package.
 
     Attributes:
         make: creates it, here and in other processes.
-        file: the file that defines it.
+        file: the file that defines it, or the package.
         declared: metadata of those of its metrics that are not in the catalogue.
     """
 
     make: Callable[[], Probe]
-    file: OwnFile
+    file: OwnFile | InstalledCode
     declared: tuple[Metric, ...] = ()
 
     @property
@@ -138,6 +142,9 @@ class OwnProbe:
         self, vectors: "Vectors", seeds: Sequence[int], shots: Sequence[int | None] | None = None, *, gpu: bool = False
     ) -> Iterator[Job]:
         """The jobs of a study with it: one for each of its settings."""
+        if isinstance(self.file, InstalledCode):
+            yield from with_code(self.probe.jobs(vectors, seeds, shots, gpu=gpu))
+            return
         for job in self.probe.jobs(vectors, seeds, shots, gpu=gpu):
             yield replace(job, settings=dict(self.settings), code=self.file.digest, make=self.make)
 
@@ -151,19 +158,55 @@ def own_probe(name: str, settings: tuple[tuple[str, Any], ...] | None = None) ->
     place, attribute = own_place(name)
     file, attribute = own_file(Path(place)), attribute or ATTRIBUTE
     at = ProbeAt(str(file.path.resolve()), file.digest, attribute, settings)
-    declared = getattr(loaded(file), DECLARED, ())
-    if isinstance(declared, Metric) or not all(isinstance(each, Metric) for each in declared):
-        raise UserError(f"{file.path}: {DECLARED} must be a list of unseen.metrics.catalogue.Metric")
-    for metric in declared:
-        check_facts(metric, str(file.path))
-    own = OwnProbe(at, file, tuple(each.facts for each in declared))
-    _check(own, str(file.path))
+    declared = _declared(loaded(file), str(file.path))
+    own = OwnProbe(at, file, declared)
+    _check(own.probe, declared, all_probes().names(), str(file.path))
+    if own.probe.input != "vectors":
+        raise UserError(f"{file.path}: probes of your own are for feature vectors, not for {own.probe.input}")
     return own
 
 
-def _check(own: OwnProbe, where: str) -> None:
+def check_added(plug_in: PlugIn, loaded: Any, ours: Mapping[str, type[Probe]]) -> type[Probe]:
+    """The class of a probe that a plug-in loads, if it is one.
+
+    Args:
+        ours: the probes of this package.
+    """
+    if not (isinstance(loaded, type) and issubclass(loaded, Probe) and is_dataclass(loaded)):
+        raise UserError(f"{plug_in.value} must be a frozen dataclass that is a subclass of unseen.probes.Probe")
+    checked_name(plug_in, getattr(loaded, "name", None))
+    probe, declared = loaded(), _declared(sys.modules[loaded.__module__], plug_in.value)
+    _check(probe, declared, ours, plug_in.value)
+    begun = next((name for name in ours if name.startswith(f"{probe.name}-")), None)
+    if begun is not None:
+        raise UserError(f"the probe {begun} of this package begins like it; rename yours")
+    if declared and probe.input != "vectors":
+        raise UserError(f"only probes of feature vectors may have metrics of their own in {DECLARED}")
+    return loaded
+
+
+def installed_probe(probe: Probe) -> OwnProbe | None:
+    """A probe of feature vectors that another package adds, as one of the user's own; None for others."""
+    plug_in = all_probes().plug_in(probe.name)
+    if plug_in is None or probe.input != "vectors":
+        return None
+    declared = _declared(sys.modules[type(probe).__module__], plug_in.value)
+    return OwnProbe(Held(probe), plug_in.code, declared)
+
+
+def _declared(module: Any, where: str) -> tuple[Metric, ...]:
+    """The metrics that a module defines for its probes."""
+    declared = getattr(module, DECLARED, ())
+    if isinstance(declared, Metric) or not all(isinstance(each, Metric) for each in declared):
+        raise UserError(f"{where}: {DECLARED} must be a list of unseen.metrics.catalogue.Metric")
+    for metric in declared:
+        check_facts(metric, where)
+    return tuple(each.facts for each in declared)
+
+
+def _check(probe: Probe, declared: Sequence[Metric], ours: Iterable[str], where: str) -> None:
     """Refuse a probe that lacks metadata, or is named like one of ours."""
-    probe, known = own.probe, {*METRICS, *(each.name for each in own.declared)}
+    known = {*METRICS, *(each.name for each in declared)}
     for fact in ("name", "title"):
         if not isinstance(getattr(probe, fact, None), str) or not getattr(probe, fact):
             raise UserError(f"{where}: the probe needs a {fact}: {fact}: ClassVar[str] = …")
@@ -171,11 +214,9 @@ def _check(own: OwnProbe, where: str) -> None:
         raise UserError(
             f"{where}: the name of a probe consists of lower-case letters, digits, -, _ and ., not {probe.name!r}"
         )
-    ours = next((name for name in all_probes() if probe.name == name or probe.name.startswith(f"{name}-")), None)
-    if ours is not None:
-        raise UserError(f"{where}: {probe.name} is, or begins like, the probe {ours} of this package; rename yours")
-    if probe.input != "vectors":
-        raise UserError(f"{where}: probes of your own are for feature vectors, not for {probe.input}")
+    same = next((name for name in ours if probe.name == name or probe.name.startswith(f"{name}-")), None)
+    if same is not None:
+        raise UserError(f"{where}: {probe.name} is, or begins like, the probe {same} of this package; rename yours")
     unknown = next((name for name in probe.metrics if name not in known), None)
     if unknown is not None or not probe.metrics:
         raise UserError(
@@ -184,7 +225,7 @@ def _check(own: OwnProbe, where: str) -> None:
             else f"{where}: the probe {probe.name} names no metrics"
         )
     owners = [kind for kind in type(probe).__mro__ if kind is not _Guarded and "fit" in vars(kind)]
-    if owners[0] is Probe:
+    if owners[0] is Probe and probe.input == "vectors":
         raise UserError(f"{where}: the probe {probe.name} has no method to fit it; make it a ScoredProbe with scores()")
 
 

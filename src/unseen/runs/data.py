@@ -209,6 +209,7 @@ class RunData:
         studies: file of a study in the folder → the keys of its jobs.
         parts: the merged runs by name, if there are several.
         folders: the folders whose results the scores are from; those of all parts of a merged run.
+        packages: packages of plug-ins that a part to be recorded uses, with their versions (`written`).
     """
 
     title: str
@@ -234,6 +235,7 @@ class RunData:
     studies: Mapping[str, Sequence[str]] = field(default_factory=dict)
     parts: "Sequence[tuple[str, RunData]]" = ()
     folders: Sequence[Path] = field(default=(), compare=False, repr=False)
+    packages: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def setup(self) -> Setup:

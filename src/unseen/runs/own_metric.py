@@ -30,7 +30,7 @@ class MeasuredProbe(Probe):
 
     Attributes:
         make: makes the fitted probe, whose job has the key `fit_key`.
-        place: path of the metric, `path/to/file.py:NAME`, and `code` its digest.
+        place: path of the metric, `path/to/file.py:NAME`, or the name of an installed one, and `code` its digest.
         results: folder of the result of that job; empty if there is none to read.
     """
 
@@ -50,7 +50,7 @@ class MeasuredProbe(Probe):
     def metric(self) -> OwnMetricFile:
         found = own_metric(self.place)
         if found.file.digest != self.code:
-            raise UserError(f"{found.file.path}: changed since the study was planned; run the command again")
+            raise UserError(f"{found.where}: changed since the study was planned; run the command again")
         return found
 
     @property
@@ -116,7 +116,7 @@ def metric_jobs(metrics: Sequence[OwnMetricFile], jobs: Sequence[Job]) -> list[J
             job.seed,
             code=each.file.digest,
             needs=(job,),
-            make=Measured(job, f"{each.file.path.resolve()}:{each.attribute}", each.file.digest),
+            make=Measured(job, each.place, each.file.digest),
         )
         for each in metrics
         for job in jobs

@@ -27,7 +27,7 @@ docs/run-folder.md explains it for readers of the file:
 | studies | file of a study in the folder → the keys of its jobs; runs of before have none |
 | published | name of the levels if they are published ones |
 | remarks | label → text, additional lines for the page |
-| written | times of the first and the last change; versions, device and command of the last change |
+| written | times of the first and the last change; of the last change also versions, device and command |
 
 A part that is added to a run (`extend_run`) is refused if it differs in a field that both parts know
 (`unseen.runs.setup`). Runs of earlier formats are refused; their extracted features can be used.
@@ -68,7 +68,7 @@ FORMAT = 6
 RUN = "run.json"
 LEVELS = "levels.csv"
 ADVICE = "restore it from a copy, or make the run again"
-MEASURED = ("scores", "concept_accuracy", "concept_hits", "parts", "folders")
+MEASURED = ("scores", "concept_accuracy", "concept_hits", "parts", "folders", "packages")
 """Fields of `RunData` that are not in the file."""
 
 
@@ -78,21 +78,25 @@ def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
     with folder_lock(folder):
         before = read_json(path, ADVICE) if path.is_file() else {}
         record = {"format": FORMAT, "keys": list(keys)} | plain(data, MEASURED)
+        known = data.written.versions if data.written else {}
         unchanged = record.keys() == before.keys() and all(
             record[name] == before[name] for name in record if name != "written"
         )
+        unchanged &= all(known.get(name) == version for name, version in data.packages.items())
         if unchanged:
             return
-        record["written"] = plain(_stamp(data.written))
+        record["written"] = plain(_stamp(data.written, data.packages))
         with atomic_write(path) as file:
             file.write(json_bytes(record))
 
 
-def _stamp(before: Written | None) -> Written:
+def _stamp(before: Written | None, packages: Mapping[str, str]) -> Written:
+    """The versions of now; packages of plug-ins that earlier parts used keep theirs."""
     now = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
     program = Path(sys.argv[0]).name if sys.argv else ""
     command = join(["unseen", *sys.argv[1:]]) if program in {"unseen", "__main__.py"} else ""
-    return Written(before.first if before else now, now, versions(), device_name(), command)
+    every = {**(before.versions if before else {}), **versions(), **packages}
+    return Written(before.first if before else now, now, every, device_name(), command)
 
 
 def extend_run(folder: Path, data: RunData, jobs: Sequence[Job], *, replacing: bool = False) -> str:

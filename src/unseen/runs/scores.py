@@ -54,7 +54,7 @@ def results_on(run: RunData, results: Iterable[Result]) -> list[Result]:
 
 
 def _protocol(result: Result, run: RunData) -> str:
-    if result.job.get("code") and not result.job.get("needs"):
+    if result.job.get("code") and result.job["probe"] in {each.probe for each in run.own_code if each.name == OWN}:
         return OWN
     return result.protocol or next((each.name for each in run.protocols), "")
 

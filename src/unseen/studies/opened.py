@@ -1,6 +1,7 @@
 """The data sets of a study, opened: published ones by name, levels of concepts, test sets, and the user's own."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -284,6 +285,8 @@ class _Others:
             elif is_own(word) or self._below(word) is not None:
                 own.append(word)
             else:
+                with suppress(KeyError):
+                    _ = DATASETS[word]  # one of another package may say why it cannot be used
                 names = [*self.domains, *self.study.data, *DATASETS]
                 raise UserError(
                     f"no data set '{word}'{did_you_mean(word, names) or ''}; unseen ls datasets lists them, and your "

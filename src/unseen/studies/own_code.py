@@ -1,9 +1,10 @@
-"""The user's own probes and metrics in a study, and their entries in the record of a run."""
+"""The user's own probes and metrics in a study, and those of other packages: their entries in the record of a run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from unseen.errors import UserError
+from unseen.extension.entry_points import InstalledCode
 from unseen.extension.own_code import OwnFile, told_before
 from unseen.metrics.catalogue import Metric
 from unseen.metrics.own import OwnMetricFile, own_metric
@@ -54,7 +55,7 @@ def _probe_settings(own: OwnProbe) -> Iterator[tuple[str, Setting]]:
         yield f"setting {name}", list(value) if isinstance(value, tuple) else value
 
 
-def _metric_settings(used: Metric, title: str, file: OwnFile) -> Iterator[tuple[str, Setting]]:
+def _metric_settings(used: Metric, title: str, file: OwnFile | InstalledCode) -> Iterator[tuple[str, Setting]]:
     yield "title", title
     yield from _code(file)
     yield "lower", used.lower
@@ -63,7 +64,12 @@ def _metric_settings(used: Metric, title: str, file: OwnFile) -> Iterator[tuple[
     yield "unit", used.unit
 
 
-def _code(file: OwnFile) -> Iterator[tuple[str, Setting]]:
+def _code(file: OwnFile | InstalledCode) -> Iterator[tuple[str, Setting]]:
+    if isinstance(file, InstalledCode):
+        yield "package", file.package
+        yield "version", file.version
+        yield "code", file.digest
+        return
     yield "file", file.path.name
     yield "code", file.digest
     yield "modules", list(file.modules)

@@ -10,7 +10,7 @@ from unseen.errors import UserError
 from unseen.extension.own_code import is_own_file
 from unseen.metrics.own import OwnMetricFile
 from unseen.probes.job import Job
-from unseen.probes.own import OwnProbe, own_probe
+from unseen.probes.own import OwnProbe, installed_probe, own_probe
 from unseen.probes.probe import Probe
 from unseen.probes.vectors import Vectors
 from unseen.reading.keys import file_name, find_key, keys_of, read_value
@@ -30,7 +30,7 @@ class StudyProbe:
     """A probe of a study.
 
     Attributes:
-        own: the same, if it is a user's own.
+        own: the same, if it is a user's own, or of feature vectors and from another package.
         shots: training samples per class; None for what the probe usually takes.
     """
 
@@ -120,7 +120,7 @@ def _study_probe(study: Study, word: str, tell: Callable[[str], None]) -> StudyP
         return StudyProbe(own.probe, shots, seeds, own)
     probe = probe_of(word, values)
     once = probe.once and "seeds" not in study.probe_settings(word)
-    return StudyProbe(probe, shots, seeds[:1] if once else seeds)
+    return StudyProbe(probe, shots, seeds[:1] if once else seeds, installed_probe(probe))
 
 
 def with_usual_settings(study: Study, *, gpu: bool | None = None) -> Study:

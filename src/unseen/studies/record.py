@@ -255,7 +255,7 @@ def about_features(place: str) -> StoreAbout:
 
 def random_notices(described: Iterable[Described]) -> list[Notice]:
     """Notices about untrained networks; their names in tables are those of the trained ones."""
-    names = [_network(each) for each in described if each.spec.weights == RANDOM_WEIGHTS]
+    names = [_network(each) for each in described if (each.spec.weights or "").startswith(RANDOM_WEIGHTS)]
     return [notice("random-weights", backbone=name) for name in dict.fromkeys(names)]
 
 

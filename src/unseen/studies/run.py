@@ -23,6 +23,7 @@ from unseen.runs.results import RESULTS, missing
 from unseen.studies.given import Given
 from unseen.studies.inputs.stage import Prepared
 from unseen.studies.plan import Plan
+from unseen.studies.plug_ins import with_plug_ins
 from unseen.studies.stages import OpenedStudy, open_study
 from unseen.studies.study import Study
 from unseen.studies.study_file import KeptStudy, kept_study, refuse_changed_files
@@ -195,7 +196,8 @@ class Runner:
     def _record(self, prepared: Prepared) -> None:
         jobs = prepared.cells.jobs
         with folder_lock(self.out):
-            replaced = extend_run(self.out, prepared.run, jobs, replacing=self.replacing)
+            run = with_plug_ins(prepared.run, self.opened, [each.word for each in self.trackers.chosen])
+            replaced = extend_run(self.out, run, jobs, replacing=self.replacing)
             if replaced:
                 self.opened.watch.tell(replaced)
             self.kept.write(self.out, [job.key for job in jobs])

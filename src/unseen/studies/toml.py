@@ -5,13 +5,17 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from textwrap import wrap
+from types import ModuleType
 from typing import Any
 
 from unseen.errors import UserError, look_up
+from unseen.extension.entry_points import PlugIn
 from unseen.extension.own_code import is_own_file
+from unseen.extension.registry import Registry
 from unseen.probes.by_name import all_probes
 from unseen.reading.guard import read_bounded
 from unseen.reading.keys import Key, keys_of, toml_key, toml_value
@@ -27,17 +31,35 @@ WIDTH, MOST_WIDTH = 56, 120
 """Columns before a comment, and the most columns with it: a longer comment has the line before."""
 
 
-def shipped_studies() -> list[str]:
-    """The names of the studies that come with the package, in alphabetical order."""
+@cache
+def study_texts() -> Registry[str]:
+    """The text of every study with a name: ours in alphabetical order, then those of other packages."""
     folder = files("unseen.studies.shipped")
-    return sorted(each.name.removesuffix(SUFFIX) for each in folder.iterdir() if each.name.endswith(SUFFIX))
+    found = sorted((each for each in folder.iterdir() if each.name.endswith(SUFFIX)), key=lambda each: each.name)
+    ours = {each.name.removesuffix(SUFFIX): each.read_text("utf-8") for each in found}
+    return Registry("studies", "study", ours, _text_of)
+
+
+def _text_of(plug_in: PlugIn, package: Any) -> str:
+    """The text of a study in a package that a plug-in names, if it can be read as a study."""
+    if not isinstance(package, ModuleType):
+        raise UserError(f"{plug_in.value} must be a package with the file {plug_in.name}{SUFFIX}, without an attribute")
+    place = files(package).joinpath(f"{plug_in.name}{SUFFIX}")
+    if not place.is_file():
+        raise UserError(f"{plug_in.value} has no file {plug_in.name}{SUFFIX}")
+    text = place.read_text("utf-8")
+    study_of(text, plug_in.name, plug_in.origin)
+    return text
+
+
+def shipped_studies() -> list[str]:
+    """The names of the studies that come with this package or with another one, ours first in alphabetical order."""
+    return study_texts().names()
 
 
 def shipped_study(name: str) -> Study:
-    """A study that comes with the package."""
-    known = {each: each for each in shipped_studies()}
-    text = files("unseen.studies.shipped").joinpath(f"{look_up(known, name, 'study')}{SUFFIX}").read_text("utf-8")
-    return replace(study_of(text, name, name), based_on=name)
+    """A study that comes with this package or with another one."""
+    return replace(study_of(look_up(study_texts(), name, "study"), name, name), based_on=name)
 
 
 def find_study(word: str) -> Study:

@@ -34,15 +34,12 @@ def show_backbone(name: str, settings: Sequence[str], *, as_json: bool) -> None:
 
 def source_rows() -> tuple[tuple[str, ...], Rows]:
     """The sources of backbones, and which packages are missing."""
-    from importlib.util import find_spec
-
-    from unseen.backbones.load import SOURCES
-    from unseen.extras import install_command
+    from unseen.backbones.load import SOURCES, how_to_install, missing_packages
 
     rows: Rows = []
     for name, source in SOURCES.items():
-        missing = [package for package in source.packages if find_spec(package) is None]
-        advice = install_command(name) if missing else ""
+        missing = missing_packages(source)
+        advice = how_to_install(source) if missing else ""
         rows.append((f"{name}:", ", ".join(source.packages) or "–", "no" if missing else "yes", advice))
     rows.append(("file.py:function", "–", "yes", ""))
     return ("id", "needs", "installed", "to install"), rows

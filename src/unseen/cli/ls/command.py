@@ -50,6 +50,7 @@ KINDS = {
     "shift-sets": Kind(names.shift_sets, ("NAME", "--data", "--catalogue")),
     "probes": Kind(names.probes, ("NAME",)),
     "metrics": Kind(names.metrics, ("NAME",)),
+    "loggers": Kind(names.loggers),
     "protocols": Kind(names.protocols),
     "measures": Kind(names.measures),
     "levels": Kind(names.levels),

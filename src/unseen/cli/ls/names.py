@@ -1,9 +1,11 @@
 """What `unseen ls` shows of each kind of names."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unseen.cli.ls.origins import with_packages
 from unseen.cli.output import note, print_json, print_rows, print_table
 from unseen.errors import UserError
 
@@ -34,11 +36,12 @@ LINE = 4
 
 
 def studies(asked: "Asked") -> None:
-    """The studies that come with the package."""
-    from unseen.studies.toml import shipped_studies, shipped_study
+    """The studies that come with the package, or with another one."""
+    from unseen.studies.toml import shipped_study, study_texts
 
-    rows = [(name, (study := shipped_study(name)).title, ", ".join(study.probes)) for name in shipped_studies()]
-    print_rows(("study", "title", "probes"), rows, as_json=asked.as_json)
+    rows = [(name, (study := shipped_study(name)).title, ", ".join(study.probes)) for name in study_texts()]
+    found = with_packages(("study", "title", "probes"), rows, study_texts(), as_json=asked.as_json)
+    print_rows(*found, as_json=asked.as_json)
 
 
 def keys(asked: "Asked") -> None:
@@ -79,13 +82,16 @@ def backbones(asked: "Asked") -> None:
     elif asked.catalogue:
         print_rows(*catalogue_rows(training=asked.as_json), as_json=asked.as_json)
     else:
-        print_rows(*source_rows(), as_json=asked.as_json)
+        from unseen.backbones.load import SOURCES
+
+        print_rows(*with_packages(*source_rows(), SOURCES, as_json=asked.as_json), as_json=asked.as_json)
 
 
 def datasets(asked: "Asked") -> None:
     """Published data sets and their facts, those in a folder, or one of the user's own."""
     from unseen.cli.ls.datasets import dataset_rows, dense_rows, state_rows
     from unseen.cli.ls.own_dataset import show_own_dataset
+    from unseen.data.registry import DATASETS
 
     if asked.name is None:
         if asked.data is not None:
@@ -95,7 +101,13 @@ def datasets(asked: "Asked") -> None:
             else:
                 print_table(f"Data sets in {asked.data}", columns, found, right=("images", "expected"))
             return
-        tables = {"Data sets with classes": dataset_rows(), "Data sets with boxes or maps": dense_rows()}
+        tables = {
+            title: with_packages(*table, DATASETS, as_json=asked.as_json)
+            for title, table in (
+                ("Data sets with classes", dataset_rows()),
+                ("Data sets with boxes or maps", dense_rows()),
+            )
+        }
         if asked.as_json:
             print_json([dict(zip(columns, row, strict=True)) for columns, rows in tables.values() for row in rows])
             return
@@ -105,8 +117,10 @@ def datasets(asked: "Asked") -> None:
     for columns, rows in (dataset_rows(), dense_rows()):
         known = [row for row in rows if row[0] == asked.name]
         if known:
-            print_rows(columns, known, as_json=asked.as_json)
+            print_rows(*with_packages(columns, known, DATASETS, as_json=asked.as_json), as_json=asked.as_json)
             return
+    with suppress(KeyError):
+        _ = DATASETS[asked.name]  # one of another package may say why it cannot be used
     place = Path(asked.name)
     below = asked.data / place if asked.data is not None and not place.exists() else place
     show_own_dataset(below, as_json=asked.as_json)
@@ -148,32 +162,33 @@ def probes(asked: "Asked") -> None:
     from unseen.probes.by_name import all_probes
 
     known = all_probes()
-    if asked.name is not None and asked.name not in known:
+    if asked.name is not None and asked.name not in known.names():
         return _facts(own_probe_facts(asked.name, note), as_json=asked.as_json)
     columns: tuple[str, ...] = ("probe", "purpose", "input", "labels", "description", "metrics")
     rows: list[tuple[str, ...]] = [
         (name, probe.purpose, probe.input, ", ".join(probe.targets), probe.title, ", ".join(probe.metrics))
-        for name, probe in known.items()
-        if asked.name in {None, name}
+        for name, probe in (known.items() if asked.name is None else [(asked.name, known[asked.name])])
     ]
     if asked.name is None and not asked.as_json:  # one line each
         columns, rows = columns[:LINE], [row[:LINE] for row in rows]
-    return print_rows(columns, rows, as_json=asked.as_json)
+    return print_rows(*with_packages(columns, rows, known, as_json=asked.as_json), as_json=asked.as_json)
 
 
 def metrics(asked: "Asked") -> None:
     """The metrics with their ranges and units, or the facts on one in a file."""
     from unseen.cli.ls.own_facts import own_metric_facts
     from unseen.metrics.by_name import score_metrics
-    from unseen.metrics.catalogue import METRICS
+    from unseen.metrics.catalogue import METRICS, Metric
 
-    known = {**METRICS, **score_metrics()}
-    if asked.name is not None and asked.name not in known:
+    added = score_metrics()
+    if asked.name is not None and asked.name not in {*METRICS, *added.names()}:
         return _facts(own_metric_facts(asked.name, note), as_json=asked.as_json)
-    rows = [
-        (name, metric.range_and_direction, metric.unit) for name, metric in known.items() if asked.name in {None, name}
-    ]
-    return print_rows(("metric", "range", "unit"), rows, as_json=asked.as_json)
+    known: dict[str, Metric] = (
+        {**METRICS, **added} if asked.name is None else {asked.name: METRICS.get(asked.name) or added[asked.name]}
+    )
+    rows = [(name, metric.range_and_direction, metric.unit) for name, metric in known.items()]
+    found = with_packages(("metric", "range", "unit"), rows, added, as_json=asked.as_json)
+    return print_rows(*found, as_json=asked.as_json)
 
 
 def _facts(facts: Mapping[str, str], *, as_json: bool) -> None:
@@ -182,6 +197,15 @@ def _facts(facts: Mapping[str, str], *, as_json: bool) -> None:
         print_json(dict(facts))
     else:
         print_rows(("fact", "value"), list(facts.items()), as_json=False)
+
+
+def loggers(asked: "Asked") -> None:
+    """The kinds of trackers that `--log` takes."""
+    from unseen.trackers.by_name import all_loggers
+
+    rows = [(name, each.title, each.where) for name, each in all_loggers().items()]
+    found = with_packages(("logger", "title", "where"), rows, all_loggers(), as_json=asked.as_json)
+    print_rows(*found, as_json=asked.as_json)
 
 
 def protocols(asked: "Asked") -> None:

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from unseen.errors import UserError
-from unseen.extension.own_code import is_own_file
+from unseen.extension.entry_points import InstalledCode
+from unseen.extension.own_code import OwnFile, is_own_file
 from unseen.files import byte_size
 
 SAMPLES, TESTS, CLASSES, DIMENSIONS = 10_000, 1_000, 100, 2_048
@@ -37,7 +38,7 @@ def own_probe_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
     for metric in probe.metrics:
         used = declared.get(metric) or METRICS[metric]
         facts[f"metric {metric}"] = f"{used.range_and_direction} ({used.unit})"
-    return facts | _file_facts(own.file.digest, own.file.modules)
+    return facts | _file_facts(own.file)
 
 
 def own_metric_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
@@ -53,8 +54,10 @@ def own_metric_facts(name: str, tell: Callable[[str], None]) -> dict[str, str]:
         "unit": metric.unit,
         "input": f"labels and {metric.takes}",
     }
-    return facts | _file_facts(own.file.digest, own.file.modules)
+    return facts | _file_facts(own.file)
 
 
-def _file_facts(digest: str, modules: tuple[str, ...]) -> dict[str, str]:
-    return {"sha256": digest, "imported modules of its folder": ", ".join(modules) or "none"}
+def _file_facts(file: OwnFile | InstalledCode) -> dict[str, str]:
+    if isinstance(file, InstalledCode):
+        return {"package": file.origin, "sha256": file.digest}
+    return {"sha256": file.digest, "imported modules of its folder": ", ".join(file.modules) or "none"}

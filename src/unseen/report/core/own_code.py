@@ -1,4 +1,4 @@
-"""Tables and notes on the user's own probes and metrics."""
+"""Tables and notes on probes and metrics that are not of this package: the user's own, and those of other packages."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,7 +12,7 @@ COLUMNS = (
     Column("Name", number=False, names=("name",)),
     Column("Description", number=False, names=("title",)),
     Column("Scores", number=False, names=("scores",)),
-    Column("File", number=False, names=("file",)),
+    Column("File or package", number=False, names=("file",)),
     Column("SHA-256", number=False, names=("code",)),
 )
 NOTE = (
@@ -43,6 +43,12 @@ def code_table(code: Sequence[ProtocolUsed]) -> Table:
             for name in scored
             if name in known
         )
-        cells = [each.probe, str(each.settings.get("title", "")), scores, str(each.settings.get("file", ""))]
+        cells = [each.probe, str(each.settings.get("title", "")), scores, _place(each)]
         rows.append(Row([Cell(text) for text in (*cells, str(each.settings.get("code", ""))[:SHORT])]))
     return Table("own-code", COLUMNS, rows)
+
+
+def _place(code: ProtocolUsed) -> str:
+    """The file, or the package and its version."""
+    known = code.settings
+    return str(known["file"]) if "file" in known else f"{known.get('package', '')} {known.get('version', '')}".strip()

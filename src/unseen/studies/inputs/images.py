@@ -19,6 +19,7 @@ from unseen.features.disk import free_disk
 from unseen.features.fingerprint import fingerprint
 from unseen.files import byte_size
 from unseen.papers.comparability import ScoredData
+from unseen.probes.by_name import with_code
 from unseen.probes.finetuning.images import whole_transform
 from unseen.probes.image_cell import PIXELS, ImageInputs, checkpoints_of
 from unseen.probes.job import Job
@@ -88,7 +89,7 @@ class TrainingStage(Stage):
                 assert isinstance(probe, TrainingProbe)
                 for of, inputs in self.inputs if takes(probe, data) else ():
                     if of is data:
-                        found += [(job, data, inputs, probe) for job in probe.jobs(inputs, each.seeds)]
+                        found += [(job, data, inputs, probe) for job in with_code(probe.jobs(inputs, each.seeds))]
         return found
 
     @property

@@ -18,6 +18,7 @@ from unseen.errors import UserError
 from unseen.features.patches import PatchFeatures, patch_settings, read_patches
 from unseen.features.settings import Settings, checked_device
 from unseen.papers.comparability import ScoredData
+from unseen.probes.by_name import with_code
 from unseen.probes.image_cell import PICTURES
 from unseen.probes.job import Job, fits_kept
 from unseen.probes.patches.patch_probe import PatchCell, PatchInputs, PatchProbe, PatchSize
@@ -261,7 +262,7 @@ class PatchStage(Stage):
         inputs = PatchInputs(backbone, data.dataset.name, data.dataset.kind, reads, self._size(data, place), spec.grid)
         for probe, seeds in self.probes:
             if data.dataset.target in probe.targets:
-                yield from probe.jobs(inputs, seeds)
+                yield from with_code(probe.jobs(inputs, seeds))
 
     def _seconds(self, job: Job) -> float:
         place = next(number for number, each in enumerate(self.backbones) if each.label == job.backbone)

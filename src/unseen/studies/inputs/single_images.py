@@ -17,6 +17,7 @@ from unseen.features.about import BackboneAbout
 from unseen.features.settings import Settings, checked_device
 from unseen.metrics.lpips import LEAST_SIDE, TRUNKS, Trunk
 from unseen.metrics.lpips_trunks import TITLES, load_trunk
+from unseen.probes.by_name import with_code
 from unseen.probes.job import Job, digest_of, fits_kept
 from unseen.probes.perceptual import distance_fits, perceptual_jobs
 from unseen.probes.single_images import PlacedImageError, SingleImageProbe, image_fits
@@ -131,7 +132,9 @@ class SingleImageStage(Stage):
             job
             for backbone in self.backbones
             for each in self.sets
-            for job in self.probe.image_jobs(backbone, each.name, each.measured(exif=exif), precision, self.seeds)
+            for job in with_code(
+                self.probe.image_jobs(backbone, each.name, each.measured(exif=exif), precision, self.seeds)
+            )
         ]
         return sorted(found, key=lambda job: ([each.label for each in self.backbones].index(job.backbone), job.seed))
 

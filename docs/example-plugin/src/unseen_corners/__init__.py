@@ -1,0 +1,1 @@
+"""Things that this package adds to unseen; importing it alone imports nothing else."""

@@ -1,0 +1,1 @@
+"""Studies: each is a TOML file here, named by an entry point."""
