@@ -32,8 +32,8 @@ def build(page: ShiftPage) -> Section | None:
     note = (
         f"Each predictor is fitted on {found.scale}s to all models but those held out, {by}, and predicts these. "
         "Errors are mean absolute errors in points of accuracy, with 95% intervals over the held-out parts. Bold "
-        "differences are resolved from the first predictor after Holm's correction over all comparisons of the table. Agreement "
-        "uses the predictions of all models without OOD labels, and severity the mistakes on the ID test set."
+        "differences are resolved from the first predictor after Holm's correction over all comparisons of the table. "
+        "Agreement uses the predictions of all models without OOD labels, and severity the mistakes on the ID test set."
     )
     tables = [_table("predictors", "", found.overall)]
     every = [score for ood in found.ood_sets[:-1] for score in found.on(ood)]
