@@ -37,7 +37,9 @@ def test_names_words_and_the_classes_of_cifar() -> None:
     found = class_distances(["n02123045", "tiger_cat.n.02", "dalmatian.n.02"])
     assert found.by["depth"][0].tolist() == [0, 1, found.by["depth"][0, 2]]
     assert found.by["depth"][0, 2] > 2
-    assert found.by["information"][0].tolist() == pytest.approx([0, 1, log2(3)])  # the least node above both cats has two classes
+    assert found.by["information"][0].tolist() == pytest.approx(
+        [0, 1, log2(3)]
+    )  # the least node above both cats has two classes
     cifar = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
     near = class_distances(cifar).by["information"]
     assert near[3, 5] < near[3, 0]  # a cat is nearer to a dog than to an airplane
