@@ -43,13 +43,16 @@ def test_severity_is_that_of_the_stored_predictions(run: Path) -> None:
     apart = severity_difference(found.values["net-0"]["depth"], found.values["net-1"]["depth"])
     assert apart is not None
     assert apart.value == pytest.approx(table.loc["net-0", "lca-depth"] - table.loc["net-1", "lca-depth"])
+    best, tied = found.least_severe("depth") or ("", [])
+    assert best == table["lca-depth"].idxmin()
+    assert "net-1" in tied or table.loc["net-1", "depth_low"] > table.loc[best, "lca-depth"]
 
 
 def test_all_predictors_are_compared(run: Path) -> None:
     found = predictors_of_folder(run)
     assert found.study is not None
     names = [score.candidate.name for score in found.study.overall]
-    severities = [f"severity on val, by {by}" for by in ("information", "depth")]
+    severities = [f"severity ({by})" for by in ("information", "depth")]
     assert names[:5] == ["val", "agreement (line)", "agreement (refined)", *severities]
     assert {f"val + {name}" for name in severities} < {*names}
     assert (found.study.held_out, found.study.overall[0].groups, found.study.overall[0].models) == ("groups", 4, 16)
