@@ -20,7 +20,7 @@ def lca_over_chance(y: NDArray[np.int64], predictions: NDArray[Any], classes: Se
     distances = known_distances(tuple(classes)).by["information"]
     chance = distances.sum(axis=1) / (len(distances) - 1)
     values = mistake_distances(y, predictions, distances)
-    return np.divide(values, chance[y], out=np.full(len(y), np.nan), where=chance[y] > 0)
+    return np.asarray(np.divide(values, chance[y], out=np.full(len(y), np.nan), where=chance[y] > 0))
 
 
 METRIC = OwnMetric(
