@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.analyses.power.plans import Plans
+    from unseen.analyses.robustness.predictors import HeldOut, PredictorStudy
     from unseen.report.core.model import Figure
     from unseen.runs.data import RunData
     from unseen.studies.plan import Plan
@@ -58,6 +59,7 @@ class Run:
         other: "Run | str | PathLike[str] | None" = None,
         shots: int | str = "all",
         probe: str | None = None,
+        metric: str | None = None,
     ) -> "pd.DataFrame":
         """Compare two backbones on the same test images, with a significance test on each data set by each probe.
 
@@ -66,17 +68,23 @@ class Run:
             other: another run, or its folder, that `second` is in. Runs on other test images are refused.
             shots: one number, or "all".
             probe: only this one, by its name in scores; by default all that both have.
+            metric: compare by this one, such as "lca-information"; by default by the first of each probe. Not with
+                `other`.
 
         Returns:
             One row per data set and probe, and one per mean over data sets: difference, 95% interval, p-values, and
             `detectable`, the smallest difference that would be resolved with 80% power.
         """
         from unseen.analyses.paired import compare_backbones, compare_runs, comparison_table
+        from unseen.errors import UserError
         from unseen.runs.shots import one_number_of_shots
 
         number = one_number_of_shots(shots)
         if other is None:
-            return comparison_table(compare_backbones([self.folder], first, second, shots=number, probe=probe))
+            found = compare_backbones([self.folder], first, second, shots=number, probe=probe, metric=metric)
+            return comparison_table(found)
+        if metric is not None:
+            raise UserError("metric compares backbones of one run; leave out other")
         pair = compare_runs((self.folder, first), (Path(other), second), shots=number, probe=probe)
         return comparison_table(pair)
 
@@ -126,6 +134,42 @@ class Run:
         from unseen.analyses.feature_similarity import feature_similarity, similarity_table
 
         return similarity_table(feature_similarity(self.data))
+
+    def predictors(self, *, hierarchy: str = "auto", held_out: "HeldOut | None" = None) -> "PredictorStudy":
+        """Compare what predicts the accuracy of held-out models on the shifted test sets of the run.
+
+        In-distribution accuracies, agreement, the severity of mistakes, and measures of features without labels.
+
+        Args:
+            hierarchy: of the classes, for severity: "wordnet"; a CSV file with the columns child,parent, or
+                class,concept (names in WordNet); or "k-means:MODEL". By default WordNet, or k-means if classes are
+                not its concepts.
+            held_out: "groups" or "models"; by default groups if there are several.
+
+        Returns:
+            A comparison with `.to_frame()`, one row per OOD test set and predictor.
+        """
+        from unseen.analyses.robustness.predictors_of_runs import predictors_of_folder
+        from unseen.errors import UserError
+
+        found = predictors_of_folder(self.folder, hierarchy=hierarchy, held_out=held_out)
+        if found.study is None:
+            raise UserError(found.why_not)
+        return found.study
+
+    def severity(self, column: str, *, hierarchy: str = "auto") -> "pd.DataFrame":
+        """The severity of the mistakes of every model on a column of a run of shifts; lower is better.
+
+        Args:
+            column: a test set, as in `accuracies.csv`.
+            hierarchy: as in `predictors`.
+
+        Returns:
+            One row per model: mistakes, and the mean distances of mistakes with their intervals, empty without any.
+        """
+        from unseen.analyses.robustness.predictors_of_runs import severity_of_folder
+
+        return severity_of_folder(self.folder, column, hierarchy).to_frame()
 
     @property
     def study(self) -> "Study":

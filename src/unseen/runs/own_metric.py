@@ -10,13 +10,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unseen.errors import UserError
+from unseen.metrics.from_units import known_means
 from unseen.metrics.own import OwnMetricFile, own_metric
 from unseen.probes.by_name.linear import Linear
 from unseen.probes.job import Fit, Job
 from unseen.probes.own import OWN, OWN_METRIC
 from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
+from unseen.probes.units import Units
 from unseen.probes.vectors import LABELS
 from unseen.runs.results import read_result
 
@@ -36,6 +41,7 @@ class MeasuredProbe(Probe):
 
     name: ClassVar[str] = OWN_METRIC
     title: ClassVar[str] = "a metric of your own"
+    keeps_units: ClassVar[bool] = True
     make: Callable[[], Probe]
     fit_key: str
     place: str
@@ -63,8 +69,14 @@ class MeasuredProbe(Probe):
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:
             found = list(measured(self.metric, self.inner, data, setting, self._kept()))
-            for variant, value in found:
-                yield Fit(variant, setting.shots, setting.seed, [(self.metric.metric.name, value)])
+            name = self.metric.metric.name
+            for each in found:
+                about = each.variant, setting.shots, setting.seed
+                if each.value is None:
+                    yield Fit(*about, (), {"undefined": name})
+                else:
+                    units = None if each.of_images is None else Units("mistakes", {name: each.of_images})
+                    yield Fit(*about, [(name, each.value)], units=units)
             for _ in range(self.variants(data) - len(found)):  # those without finite scores, which the fit names
                 yield Fit(self.inner.name, setting.shots, setting.seed, ())
 
@@ -85,10 +97,19 @@ class MeasuredProbe(Probe):
         return self.inner.memory(size, gpu=gpu)
 
 
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """The value of a metric for a fit, None if it is defined for no image, and its values of images if it has them."""
+
+    variant: str
+    value: float | None
+    of_images: NDArray[np.float64] | None = None
+
+
 def measured(
     metric: OwnMetricFile, probe: Probe, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
-) -> Iterator[tuple[str, float]]:
-    """The variant and the value of the metric for each fit of a setting; a probe without class scores is refused.
+) -> Iterator[Measurement]:
+    """The metric for each fit of a setting; a probe without class scores is refused.
 
     Args:
         kept: as in `Probe.test_scores`.
@@ -99,7 +120,13 @@ def measured(
     for variant, scores in found:
         if not bool(scores.isfinite().all()):
             raise UserError(f"the probe {variant} gave scores that are not finite, which {metric.metric.name} needs")
-        yield variant, metric.value(data.y_test.cpu().numpy(), scores.cpu().numpy())
+        y, own = data.y_test.cpu().numpy(), scores.cpu().numpy()
+        values = metric.of_images(y, own, data.names)
+        if values is None:
+            yield Measurement(variant, metric.value(y, own))
+        else:
+            known = bool((~np.isnan(values)).any())
+            yield Measurement(variant, known_means({"": values})[""] if known else None, values)
 
 
 def metric_jobs(metrics: Sequence[OwnMetricFile], jobs: Sequence[Job]) -> list[Job]:
