@@ -26,7 +26,7 @@ from unseen.probes.by_name.logistic import Logistic
 from unseen.probes.job import Job
 from unseen.probes.protocol import COG_V2
 from unseen.probes.units import ScoredImages
-from unseen.report.core.tables import latex_table
+from unseen.report.core.latex import latex_table
 from unseen.report.of_runs import report_on
 from unseen.runs.executors.here import run_here
 from unseen.runs.kept_labels import keep_labels, labels_place, read_labels

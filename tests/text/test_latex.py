@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from unseen.report.core.latex import latex_table
 from unseen.report.core.model import Cell, Column, Row, Table
-from unseen.report.core.tables import latex_table
 from unseen.text.latex import escaped, tabular
 
 
@@ -15,7 +15,8 @@ from unseen.text.latex import escaped, tabular
         ("50% & more_than $5 #1", r"50\% \& more\_than \$5 \#1"), ("[red]", "{[}red{]}"),
         (r"\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"), ("−1.2 ± 0.3", r"$-$1.2 $\pm$ 0.3"),
         ("a~b^c", r"a\textasciitilde{}b\textasciicircum{}c"), ("two\nlines", "two lines"),
-        ("<b>", r"\textless{}b\textgreater{}"),
+        ("<b>", r"\textless{}b\textgreater{}"), ("Müller Łukasz", r"M\"{u}ller \L{}ukasz"), ("e\u0301", r"\'{e}"),
+        ("中", r"\unseenglyph{中}{U+4E2D}"), ("α ≥ 5²", r"$\alpha$ $\geq$ 5$^2$"),
     ],
 )  # fmt: skip
 def test_special_characters_are_escaped(text: str, latex: str) -> None:
@@ -34,19 +35,25 @@ def test_no_text_can_leave_its_cell() -> None:
 
 
 def test_a_pages_table_keeps_groups_marks_and_small_texts() -> None:
-    columns = [Column("Model", number=False), Column("L1"), Column("L5")]
-    rows = [Row([Cell("a_1"), Cell("70.1", style="best", small="(±0.1)"), Cell("50.0", style="main", below="n=3")])]
-    table = Table("t", columns, rows, "A caption: 5%", groups=[("Levels", 2)])
+    columns = [Column("Model", number=False), Column("L1"), Column("L5"), Column("Empty")]
+    cells = [Cell("a_1"), Cell("70.1", style="best", small="(±0.1)"), Cell("50.0", style="main", below="n=3"), Cell()]
+    table = Table("t", columns, [Row(cells)], "A caption: 5%", groups=[("Levels", 2)], bold="Bold: the best.")
     assert latex_table(table).splitlines() == [
         r"% \usepackage{booktabs}",
-        r"% A caption: 5\%",
-        r"\begin{tabular}{lrr}",
+        r"\begin{table}[tp]",
+        r"\centering",
+        r"\setlength{\belowcaptionskip}{4pt}",
+        r"\caption{A caption: 5\%. Bold: the best.}\label{tab:t}",
+        r"\small",
+        r"\setlength{\tabcolsep}{4pt}",
+        r"\begin{tabular}{@{}lrr@{}}",
         r"\toprule",
         r" & \multicolumn{2}{c}{Levels} \\",
         r"\cmidrule(lr){2-3}",
         r"Model & L1 & L5 \\",
         r"\midrule",
-        r"a\_1 & \textbf{70.1} {\footnotesize ($\pm$0.1)} & 50.0 {\footnotesize (n=3)} \\",
+        r"a\_1 & \textbf{70.1} {\scriptsize ($\pm$0.1)} & 50.0 {\scriptsize (n=3)} \\",
         r"\bottomrule",
         r"\end{tabular}",
+        r"\end{table}",
     ]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from unseen.analyses.power.plans import Plans
     from unseen.analyses.robustness.predictors import HeldOut, PredictorStudy
     from unseen.report.core.model import Figure
+    from unseen.report.core.static import PaperFigure, PaperWidth
     from unseen.runs.data import RunData
     from unseen.studies.plan import Plan
     from unseen.studies.study import Study
@@ -207,6 +208,51 @@ class Run:
         from unseen.report.of_runs import report_on
 
         return page_figures(report_on([self.folder]).page)
+
+    def figure(
+        self, name: str, *, width: "PaperWidth" = "column", path: str | PathLike[str] | None = None
+    ) -> "PaperFigure":
+        """A figure of the report in its size in a paper, for changes with Matplotlib.
+
+        Args:
+            name: as in `figures()`: "levels", "comparison-ranks-on-l5".
+            width: "column" for 3.25 inches, "page" for 6.75 inches. All texts have at least 7 points.
+            path: also write it, in the format of the name: .pdf (TrueType fonts), .svg or .png.
+
+        Returns:
+            A `matplotlib.figure.Figure`, which is not known to `pyplot`.
+
+        Example:
+            >>> run.figure("levels", width="page", path="levels.pdf")
+        """
+        from unseen.report.core.export import check_paper_figure, paper_figure
+        from unseen.report.of_runs import report_on
+
+        place = None if path is None else Path(path)
+        check_paper_figure(width, place)
+        return paper_figure(report_on([self.folder]).page, name, width, place)
+
+    def to_latex(self, table: str | None = None) -> str:
+        """Tables in LaTeX: floats with captions, booktabs rules, and labels such as `tab:paper-logistic`.
+
+        Bold are the best number of a column and all that paired comparisons on the same test images do not resolve
+        from it. Where the results do not allow such comparisons, no number is bold, and the caption says so. The table
+        needs the package booktabs, and graphicx if titles are turned.
+
+        Args:
+            table: one table by the name of its file in an export, such as "paper-logistic" or "comparison". By default
+                the scores of each probe, one row per backbone and one column per data set.
+        """
+        from unseen.report.core.export import tables_as_latex
+        from unseen.report.of_runs import for_papers, report_on
+
+        return tables_as_latex(for_papers(report_on([self.folder]), [self.folder]).page, table)
+
+    def to_bibtex(self) -> str:
+        """The papers behind the run as BibTeX entries: those of data sets, probes, protocols and statistics."""
+        from unseen.report.of_runs import for_papers, report_on
+
+        return "\n".join(for_papers(report_on([self.folder]), [self.folder]).page.references)
 
     def export(self, out: str | PathLike[str], *, hits: bool = False, format: str = "unseen") -> Path:  # noqa: A002
         """Write the scores and their provenance as a results file (.json) to share with others, and return its path.

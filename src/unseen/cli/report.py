@@ -62,7 +62,7 @@ def report(
     """
     from unseen.report.axes.page_data import AxesPage
     from unseen.report.core.render import write_page
-    from unseen.report.of_runs import report_on
+    from unseen.report.of_runs import for_papers, report_on
 
     if out.suffix != ".html":
         raise UserError(f"{out}: --out must end in .html")
@@ -76,7 +76,7 @@ def report(
     print_summary(found, table)
     console().print(f"\nReport: {out}")
     if export:
-        write_export(found.page, export)
+        write_export(for_papers(found, runs or []).page, export)
     if open_:
         typer.launch(str(out.resolve()))
 

@@ -18,7 +18,8 @@ WorkersOption = Annotated[int | None, typer.Option(help="Processes that run jobs
 ExportOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="FOLDER", help="Also write all tables of the page as CSV and LaTeX, and all figures as SVG and PNG."
+        metavar="FOLDER",
+        help="Also write what a paper needs: tables as LaTeX and CSV, figures as PDF, SVG and PNG, and results.bib.",
     ),
 ]
 REPORT = "report.html"
@@ -70,4 +71,4 @@ def write_export(page: "Page", folder: Path) -> None:
     """Write the tables and figures of a page as files."""
     from unseen.report.core.export import export_page
 
-    console().print(f"{len(export_page(page, folder))} tables and figures: {folder}")
+    console().print(f"{len(export_page(page, folder))} files of tables, figures and references: {folder}")

@@ -16,6 +16,7 @@ class Suite:
         datasets: names of its data sets and levels.
         groups: title of a group → its data sets; empty if the paper has one mean only.
         citation: the paper, and what the study does otherwise, in one sentence each.
+        papers: the papers, as data sets name theirs.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Suite:
     datasets: tuple[str, ...]
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     citation: str = ""
+    papers: str = ""
 
 
 def _vtab(*names: str) -> tuple[str, ...]:
@@ -48,6 +50,7 @@ SUITES: Mapping[str, Suite] = {
             "Zhai et al. 2019, A Large-scale Study of Representation Learning with the Visual Task Adaptation "
             "Benchmark. Its own protocol fine-tunes the whole network on images squashed to 224 × 224 pixels: compare "
             "only scores of the same probe and preprocessing.",
+            "Zhai et al. 2019, A Large-scale Study of Representation Learning",
         ),
         Suite(
             "unic-15",
@@ -71,6 +74,7 @@ SUITES: Mapping[str, Suite] = {
             ),
             citation="Sariyildiz et al. 2023, No Reason for No Supervision (T-ReX); Sariyildiz et al. 2024, UNIC. The "
             "papers fit the small data sets by scikit-learn, and drew the images of EuroSAT otherwise.",
+            papers="Sariyildiz et al. 2023, No Reason for No Supervision; Sariyildiz et al. 2024, UNIC",
         ),
         Suite(
             "dinov2-fine-grained",
@@ -81,6 +85,7 @@ SUITES: Mapping[str, Suite] = {
             ),
             citation="Oquab et al. 2023, DINOv2, table 8, after Kornblith et al. 2019. The paper searches "
             "scikit-learn’s C from 1e-6 to 1e5, the probe here penalties 1/C in that range.",
+            papers="Oquab et al. 2023, DINOv2; Kornblith et al. 2019, Do Better ImageNet Models Transfer Better?",
         ),
     )
 }

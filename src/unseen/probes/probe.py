@@ -177,6 +177,7 @@ class Probe:
         name: as in `unseen.probe(…, probe="knn")` and `unseen probe --probe knn`; also in scores.
         title: what it is, in a few words.
         purpose: what to take it for, in at most 50 letters.
+        citation: its papers, as data sets name theirs: `Snell et al. 2017, Prototypical Networks`, with semicolons.
         input: what it is fitted to.
         random: whether seeds change its numbers when it is fitted to all samples. If not, it is fitted once.
         targets: the labels it takes: one class per image, several, or rankings.
@@ -200,6 +201,7 @@ class Probe:
     name: ClassVar[str]
     title: ClassVar[str]
     purpose: ClassVar[str] = ""
+    citation: ClassVar[str] = ""
     input: ClassVar[Input] = "vectors"
     targets: ClassVar[tuple[Target, ...]] = ("class",)
     validation: ClassVar[Literal["chooses", "joins"]] = "joins"

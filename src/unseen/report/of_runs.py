@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from unseen.analyses.core.comparables import Comparables
     from unseen.analyses.paired import PairComparison
     from unseen.report.axes.page_data import AxesPage
-    from unseen.report.core.model import Page
+    from unseen.report.core.model import Page, Table
     from unseen.report.shifts.page_data import ShiftPage
     from unseen.report.tasks.page_data import TaskPage
     from unseen.runs.data import Axis, RunData
@@ -69,7 +69,8 @@ def report(
         axes: make the page across axes even for runs on one axis.
         id, ood: only for runs on test sets of shifts, the columns for the fit of effective robustness; by default
             derived from the test sets and their classes.
-        export: folder to write all tables of the page to, as CSV and LaTeX, and all figures, as SVG and PNG.
+        export: folder to write all tables of the page to, as CSV and LaTeX, all figures, as PDF in the sizes of papers,
+            SVG and PNG, the papers behind the numbers, as `results.bib`, and a LaTeX document of all, `paper.tex`.
         open: open the page in a browser.
 
     Returns:
@@ -94,7 +95,7 @@ def report(
     )  # fmt: skip
     write_page(found.page, page)
     if export is not None:
-        export_page(found.page, Path(export))
+        export_page(for_papers(found, folders).page, Path(export))
     if open:
         webbrowser.open(page.resolve().as_uri())
     return page
@@ -257,6 +258,24 @@ def with_studies(found: Reported, folders: Sequence[Path], beside: Path | None =
         return found
     *first, last = found.page.sections
     return replace(found, page=replace(found.page, sections=[*first, section, last]))
+
+
+def for_papers(found: Reported, folders: Sequence[Path]) -> Reported:
+    """A page with what only files have: the scores as papers print them, and the papers behind its numbers."""
+    from unseen.analyses.core.comparables import comparables
+    from unseen.report.core.paper_scores import score_tables
+    from unseen.report.core.references import run_references
+
+    kinds, references = page_kinds(folders), dict[str, None]()
+    tables: list[Table] = []
+    for kind in kinds:
+        data = _merged(folders, kind)
+        same = len(kinds) == 1 and found.every is not None
+        every = found.every if same and found.every is not None else comparables(data)
+        new = score_tables(data, every)
+        tables += [replace(each, name=f"{each.name}-{kind}") for each in new] if len(kinds) > 1 else new
+        references |= dict.fromkeys(run_references(found.page, data, folders))
+    return replace(found, page=replace(found.page, paper_tables=tables, references=[*references]))
 
 
 def page_kinds(folders: Sequence[Path]) -> list[Kind]:

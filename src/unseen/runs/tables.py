@@ -12,7 +12,7 @@ from unseen.files import atomic_write, csv_cell
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.resampling import Interval
 from unseen.runs.score import Score, shots_name
-from unseen.text.latex import escaped, tabular
+from unseen.text.latex import escaped, tabular, with_definitions
 
 SAMPLES = ["fewest_samples", "median_samples", "most_samples"]
 """Columns with the training samples per class, which are the same for all seeds."""
@@ -195,7 +195,7 @@ def _json(table: pd.DataFrame) -> bytes:
 def _latex(table: pd.DataFrame) -> bytes:
     columns = "".join("r" if pd.api.types.is_numeric_dtype(table[name]) else "l" for name in table.columns)
     rows = ([escaped(_text(cell)) for cell in row] for row in table.itertuples(index=False, name=None))
-    return tabular(columns, [escaped(str(name)) for name in table.columns], rows).encode()
+    return with_definitions(tabular(columns, [escaped(str(name)) for name in table.columns], rows)).encode()
 
 
 WRITERS = {".csv": _csv, ".json": _json, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}

@@ -45,13 +45,14 @@ def test_every_table_and_figure_is_written(written: list[Path]) -> None:
     assert {path.name for path in written} == {
         "part-ends.csv",
         "part-ends.tex",
-        *(f"{n}.{kind}" for n in names for kind in ("svg", "png")),
+        *(f"{n}{kind}" for n in names for kind in (".svg", ".png", ".pdf", "-column.pdf")),
+        *("all-tables.tex", "all-figures.tex", "paper.tex", "results.bib"),
     }
     with (folder / "part-ends.csv").open() as file:
         assert list(csv.reader(file)) == [["Name", "low", "high"], ["a, b", "0.25", "1"], ["c", "", ""]]
     latex = (folder / "part-ends.tex").read_text().splitlines()
-    assert latex[1:4] == [r"\begin{tabular}{lr}", r"\toprule", r"Name & Ends \\"]
-    assert latex[5:7] == [r"a, b & 0 to 1 \\", r"c & -- \\"]
+    assert latex[7:10] == [r"\begin{tabular}{@{}lr@{}}", r"\toprule", r"Name & Ends \\"]
+    assert latex[11:15] == [r"a, b & 0 to 1 \\", r"c & -- \\", r"\midrule", r"sum & -- \\"]
     for name in names:
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<svg" in (folder / f"{name}.svg").read_text()

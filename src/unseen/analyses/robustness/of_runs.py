@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from unseen.analyses.core.comparable import Comparable
 from unseen.analyses.core.comparables import Comparables, comparables
 from unseen.analyses.robustness.fit_scores import fit_scores
 from unseen.analyses.robustness.fits import ShiftSettings, ShiftStudy, study_shifts
@@ -42,11 +43,18 @@ class RunTable:
 
         Models are compared on the same images if their results keep which are right, and else by their number.
         """
+        compared, accuracies = self.compared(column), self.accuracies(column)
+        if compared is not None and len(accuracies) > 1:
+            return compared.standings.winner
+        return clear_leader(accuracies, self.columns[column].images)
+
+    def compared(self, column: str) -> Comparable | None:
+        """All models of a column on the same images; None if their results do not keep which images are right."""
         accuracies = self.accuracies(column)
         for each in self._every.every:
-            if each.place.dataset == column and {*each.kept} == {*accuracies} and len(accuracies) > 1:
-                return each.standings.winner
-        return clear_leader(accuracies, self.columns[column].images)
+            if each.place.dataset == column and {*each.kept} == {*accuracies}:
+                return each
+        return None
 
     @cached_property
     def _every(self) -> Comparables:

@@ -105,5 +105,5 @@ DATASET = Dataset(
     layouts=tuple(Layout(folder, (), read) for folder in ("dmlab/2.0.1", "dmlab")),
     get="Google, task_adaptation (VTAB): dmlab.tar.gz, unpacked into the folder dmlab",
     licence="Apache-2.0",
-    citation="Beattie et al. 2016, DeepMind Lab; Zhai et al. 2019, The Visual Task Adaptation Benchmark",
+    citation="Beattie et al. 2016, DeepMind Lab; Zhai et al. 2019, A Large-scale Study of Representation Learning",
 )

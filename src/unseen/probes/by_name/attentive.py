@@ -38,6 +38,7 @@ class Attentive(ClassPatchProbe):
 
     name: ClassVar[str] = "attentive"
     title: ClassVar[str] = "learned queries pool patch features for a linear classifier (Efficient Probing)"
+    citation: ClassVar[str] = "Psomas et al. 2025, Attention, Please"
     purpose: ClassVar[str] = "patch features, or a masked-image model"
     scored: ClassVar[bool] = False
     metrics: ClassVar[tuple[str, ...]] = ("top1", "mean-per-class", "map-11-point")

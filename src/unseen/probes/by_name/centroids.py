@@ -37,6 +37,10 @@ class Centroids(Probe):
 
     name: ClassVar[str] = "centroids"
     title: ClassVar[str] = "few-shot episodes with the nearest centroid (Ericsson et al.)"
+    citation: ClassVar[str] = (
+        "Ericsson et al. 2021, How Well Do Self-Supervised Models Transfer?; "
+        "Snell et al. 2017, Prototypical Networks for Few-shot Learning"
+    )
     purpose: ClassVar[str] = "few images per class: episodes of a few classes"
     published_on: ClassVar[PublishedOn] = "tasks"
     split: ClassVar[bool] = False

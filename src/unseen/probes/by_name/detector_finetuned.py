@@ -15,6 +15,9 @@ class DetectorFinetuned(TrainedHead):
 
     name: ClassVar[str] = "detector-finetuned"
     title: ClassVar[str] = "Faster R-CNN, trained with the whole backbone (Ericsson et al.)"
+    citation: ClassVar[str] = (
+        "Ren et al. 2015, Faster R-CNN; Lin et al. 2017, Feature Pyramid Networks for Object Detection"
+    )
     purpose: ClassVar[str] = "object detection with everything trained"
     targets: ClassVar[tuple[Target, ...]] = ("boxes",)
     metrics: ClassVar[tuple[str, ...]] = METRICS["boxes"]

@@ -15,6 +15,9 @@ class DetectorFrozen(TrainedHead):
 
     name: ClassVar[str] = "detector-frozen"
     title: ClassVar[str] = "Faster R-CNN on a backbone of which the last stage is trained (Ericsson et al.)"
+    citation: ClassVar[str] = (
+        "Ren et al. 2015, Faster R-CNN; Lin et al. 2017, Feature Pyramid Networks for Object Detection"
+    )
     purpose: ClassVar[str] = "object detection on a mostly frozen backbone"
     targets: ClassVar[tuple[Target, ...]] = ("boxes",)
     metrics: ClassVar[tuple[str, ...]] = METRICS["boxes"]

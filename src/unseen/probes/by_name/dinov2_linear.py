@@ -38,6 +38,7 @@ class DINOv2Linear(Probe):
 
     name: ClassVar[str] = "dinov2-linear"
     title: ClassVar[str] = "linear classifiers on 4 inputs with 13 learning rates, chosen on validation data (DINOv2)"
+    citation: ClassVar[str] = "Oquab et al. 2023, DINOv2"
     purpose: ClassVar[str] = "the numbers of DINOv2's linear evaluation"
     validation: ClassVar[Literal["chooses", "joins"]] = "chooses"
     random: ClassVar[bool] = True

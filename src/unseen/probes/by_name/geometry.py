@@ -17,6 +17,7 @@ class Geometry(Probe):
 
     name: ClassVar[str] = "geometry"
     title: ClassVar[str] = "alignment and uniformity of test features (Wang & Isola)"
+    citation: ClassVar[str] = "Wang and Isola 2020, Understanding Contrastive Representation Learning"
     purpose: ClassVar[str] = "a diagnosis: how features lie on the sphere"
     extended: ClassVar[bool] = True
     metrics: ClassVar[tuple[str, ...]] = ("alignment", "uniformity")

@@ -25,6 +25,7 @@ class Inversion(SingleImageProbe):
 
     name: ClassVar[str] = "inversion"
     title: ClassVar[str] = "images reconstructed from features, and how near they come (Ericsson et al.)"
+    citation: ClassVar[str] = "Ericsson et al. 2021, How Well Do Self-Supervised Models Transfer?"
     purpose: ClassVar[str] = "what features keep of the image itself"
     random: ClassVar[bool] = True
     patches: ClassVar[bool] = True

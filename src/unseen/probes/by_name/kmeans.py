@@ -29,6 +29,7 @@ class KMeans(DrawnProbe):
 
     name: ClassVar[str] = "kmeans"
     title: ClassVar[str] = "k-means clusters compared with classes (ImageNet-CoG, first version)"
+    citation: ClassVar[str] = "Sariyildiz et al. 2021, Concept Generalization in Visual Representation Learning"
     purpose: ClassVar[str] = "which classes appear without any label"
     random: ClassVar[bool] = True
     once: ClassVar[bool] = True

@@ -52,6 +52,7 @@ class Linear(Probe):
 
     name: ClassVar[str] = "linear"
     title: ClassVar[str] = "logistic regression to its optimum, its penalty chosen on validation data (Ericsson et al.)"
+    citation: ClassVar[str] = "Ericsson et al. 2021, How Well Do Self-Supervised Models Transfer?"
     purpose: ClassVar[str] = "a product or a task: the best linear classifier"
     published_on: ClassVar[PublishedOn] = "tasks"
     divisible: ClassVar[bool] = True

@@ -36,6 +36,7 @@ class Logistic(Probe):
 
     name: ClassVar[str] = "logistic"
     title: ClassVar[str] = "logistic regression by SGD with searched hyper-parameters (ImageNet-CoG)"
+    citation: ClassVar[str] = "Sariyildiz et al. 2021, Concept Generalization in Visual Representation Learning"
     purpose: ClassVar[str] = "papers on concepts: ImageNet-CoG, few shots to all"
     published_on: ClassVar[PublishedOn] = "levels"
     random: ClassVar[bool] = True

@@ -40,6 +40,7 @@ class MLP(DrawnProbe):
 
     name: ClassVar[str] = "mlp"
     title: ClassVar[str] = "an MLP with two hidden layers (ImageNet-CoG, first version)"
+    citation: ClassVar[str] = "Sariyildiz et al. 2021, Concept Generalization in Visual Representation Learning"
     purpose: ClassVar[str] = "what a linear classifier misses"
     random: ClassVar[bool] = True
     extended: ClassVar[bool] = True

@@ -27,6 +27,7 @@ class PatchContext(PatchProbe):
 
     name: ClassVar[str] = "patch-context"
     title: ClassVar[str] = "in-context prediction: labels of the nearest training patches (Hummingbird)"
+    citation: ClassVar[str] = "Balažević et al. 2023, Towards In-context Scene Understanding"
     purpose: ClassVar[str] = "dense tasks in little time: nothing is trained"
     label: ClassVar[str] = "In-context on patches"
     revision: ClassVar[int] = 2

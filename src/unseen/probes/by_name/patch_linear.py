@@ -28,6 +28,7 @@ class PatchLinear(PatchProbe):
 
     name: ClassVar[str] = "patch-linear"
     title: ClassVar[str] = "batch norm and a linear layer on patch features, for classes, normals and depths"
+    citation: ClassVar[str] = "Oquab et al. 2023, DINOv2"
     purpose: ClassVar[str] = "dense tasks: the linear classifier of patches"
     label: ClassVar[str] = "Linear on patches"
     least_images: ClassVar[int] = 2

@@ -33,6 +33,7 @@ class PCA(Probe):
 
     name: ClassVar[str] = "pca"
     title: ClassVar[str] = "logistic regression on the first principal components (ImageNet-CoG, first version)"
+    citation: ClassVar[str] = "Sariyildiz et al. 2021, Concept Generalization in Visual Representation Learning"
     purpose: ClassVar[str] = "how many dimensions the classes need"
     random: ClassVar[bool] = True
     extended: ClassVar[bool] = True

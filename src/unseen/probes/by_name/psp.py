@@ -14,6 +14,7 @@ class PSP(TrainedHead):
 
     name: ClassVar[str] = "psp"
     title: ClassVar[str] = "a pyramid pooling head for surface normals on the frozen backbone (Ericsson et al.)"
+    citation: ClassVar[str] = "Zhao et al. 2017, Pyramid Scene Parsing Network"
     purpose: ClassVar[str] = "surface normals from a trained head"
     targets: ClassVar[tuple[Target, ...]] = ("normals",)
     metrics: ClassVar[tuple[str, ...]] = ("angle-mean", "angle-median", "within-11.25", "within-22.5", "within-30")

@@ -37,6 +37,7 @@ class Retrieval(Probe):
 
     name: ClassVar[str] = "retrieval"
     title: ClassVar[str] = "search by cosine similarity for images of the same class, or for landmarks"
+    citation: ClassVar[str] = "Musgrave et al. 2020, A Metric Learning Reality Check"
     purpose: ClassVar[str] = "a search engine: nothing is trained"
     targets: ClassVar[tuple[Target, ...]] = ("class", "ranking")
     keeps_units: ClassVar[bool] = True

@@ -23,6 +23,7 @@ class Saliency(SingleImageProbe):
 
     name: ClassVar[str] = "saliency"
     title: ClassVar[str] = "attention maps by occlusion, and how diffuse they are (Ericsson et al.)"
+    citation: ClassVar[str] = "Ericsson et al. 2021, How Well Do Self-Supervised Models Transfer?"
     purpose: ClassVar[str] = "which parts of an image features depend on"
     metrics: ClassVar[tuple[str, ...]] = ("diffusion",)
     grid: str = key("10/2", "mask size/stride in pixels; 10/1 as in the paper, slower", identity=False)

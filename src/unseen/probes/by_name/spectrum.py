@@ -40,6 +40,9 @@ class Spectrum(Probe):
 
     name: ClassVar[str] = "spectrum"
     title: ClassVar[str] = "RankMe, α-ReQ, participation ratio and TwoNN dimension of features, without labels"
+    citation: ClassVar[str] = (
+        "Garrido et al. 2023, RankMe; Agrawal et al. 2022, α-ReQ; Facco et al. 2017, Estimating the Intrinsic Dimension"
+    )
     purpose: ClassVar[str] = "a diagnosis without labels: rank and dimension"
     targets: ClassVar[tuple[Target, ...]] = ("class", "classes")
     random: ClassVar[bool] = True

@@ -14,6 +14,7 @@ class UPerNet(TrainedHead):
 
     name: ClassVar[str] = "upernet"
     title: ClassVar[str] = "UPerNet for segmentation, trained with the whole backbone (Ericsson et al.)"
+    citation: ClassVar[str] = "Xiao et al. 2018, Unified Perceptual Parsing for Scene Understanding"
     purpose: ClassVar[str] = "segmentation with everything trained"
     targets: ClassVar[tuple[Target, ...]] = ("map",)
     metrics: ClassVar[tuple[str, ...]] = ("miou", "pixel-accuracy")

@@ -1,45 +1,115 @@
-"""The parts of a page as files: every table as CSV and LaTeX, every figure as SVG and PNG."""
+"""The parts of a page as files: tables as CSV and LaTeX, figures as PDF, SVG and PNG, and the papers behind them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
+from unseen.report.core.latex import latex_table
 from unseen.report.core.looks import dressed
-from unseen.report.core.model import Figure, Page, Section
+from unseen.report.core.model import Figure, Page, Section, Table
 from unseen.report.core.panels import with_shared_ranges
-from unseen.report.core.tables import csv_header, csv_rows, latex_table
+from unseen.report.core.tables import csv_header, csv_rows
+from unseen.text.words import joined
 
-KINDS = ("svg", "png")
+if TYPE_CHECKING:
+    from unseen.report.core.static import PaperFigure, PaperWidth
+
+Part = TypeVar("Part", Figure, Table)
+REFERENCES = "results.bib"
+"""The file of BibTeX entries in the folder of an export."""
 
 
 def export_page(page: Page, folder: Path) -> list[Path]:
-    """Write all tables and figures of a page into a folder, and return their paths."""
-    from unseen.report.core.static import static_bytes
+    """Write all tables and figures of a page, and a document of them, into a folder, and return their paths.
 
-    written = []
-    for section in map(with_shared_ranges, dressed(page).sections):
+    Figures are in the sizes of papers: `-column.pdf` for one column, `.pdf`, `.svg` and `.png` for both.
+    """
+    from unseen.report.core.paper import figures_latex, paper_latex, tables_latex
+    from unseen.report.core.references import page_references
+    from unseen.report.core.static import drawn
+    from unseen.report.core.static.canvas import written
+
+    folder.mkdir(parents=True, exist_ok=True)  # before any work
+    tables, figures, paths = page_tables(page), page_figures(page), list[Path]()
+
+    def write(name: str, content: bytes) -> None:
+        paths.append(folder / name)
+        with atomic_write(paths[-1]) as file:
+            file.write(content)
+
+    for name, table in tables.items():
+        paths.append(folder / f"{name}.csv")
+        write_table(paths[-1], csv_header(table), csv_rows(table))
+        write(f"{name}.tex", latex_table(table, name).encode())
+    for name, figure in figures.items():
+        # The captions of PDFs are in the document, as in papers; other files go without one.
+        write(f"{name}.pdf", written(drawn(figure, "page"), "pdf"))
+        write(f"{name}-column.pdf", written(drawn(figure, "column"), "pdf"))
+        captioned = drawn(figure, "page", caption=True)
+        for kind in ("svg", "png"):
+            write(f"{name}.{kind}", written(captioned, kind))
+    write("all-tables.tex", tables_latex(tables).encode())
+    write("all-figures.tex", figures_latex(page, figures).encode())
+    write(REFERENCES, "\n".join(page.references or page_references(page)).encode())
+    write("paper.tex", paper_latex(page).encode())
+    return paths
+
+
+def check_paper_figure(width: str, path: Path | None) -> None:
+    """Refuse widths and formats that no figure for a paper has, before work starts."""
+    from unseen.report.core.static import PAPER_WIDTHS
+    from unseen.report.core.static.canvas import DATES
+
+    if width not in PAPER_WIDTHS:
+        raise UserError(f"width is one of {joined([*PAPER_WIDTHS])}, not {width!r}")
+    if path is not None and path.suffix.lower().removeprefix(".") not in DATES:
+        raise UserError(f"{path}: a figure for a paper is written as .pdf, .svg or .png")
+
+
+def paper_figure(page: Page, name: str, width: "PaperWidth", path: Path | None = None) -> "PaperFigure":
+    """A figure of a page in its size in a paper, which is also written if there is a path."""
+    from unseen.report.core.static import drawn
+    from unseen.report.core.static.canvas import written
+
+    canvas = drawn(_named(page_figures(page), name, "figure"), width)
+    if path is not None:
+        with atomic_write(path) as file:
+            file.write(written(canvas, path.suffix.lower().removeprefix(".")))
+    return canvas
+
+
+def tables_as_latex(page: Page, name: str | None = None) -> str:
+    """One table of a page, or all of the scores."""
+    if name is not None:
+        return latex_table(_named(page_tables(page), name, "table"), name)
+    return "\n".join(latex_table(table, table.name) for table in page.paper_tables)
+
+
+def _named(parts: Mapping[str, Part], name: str, noun: str) -> Part:
+    if name not in parts:
+        there = joined([*parts]) if parts else "none"
+        raise UserError(f"this report has no {noun} {name!r}; there {'are' if len(parts) > 1 else 'is'} {there}")
+    return parts[name]
+
+
+def page_tables(page: Page) -> dict[str, Table]:
+    """The tables for papers, and those of the page, by the names of their files."""
+    tables = {table.name: table for table in page.paper_tables}
+    for section in page.sections:
         for table in section.tables:
-            path = folder / f"{file_name(section, table.name)}.csv"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_table(path, csv_header(table), csv_rows(table))
-            written.append(path)
-            with atomic_write(path.with_suffix(".tex")) as file:
-                file.write(latex_table(table).encode())
-            written.append(path.with_suffix(".tex"))
-    for name, figure in page_figures(page).items():
-        for kind in KINDS:
-            path = folder / f"{name}.{kind}"
-            with atomic_write(path) as file:
-                file.write(static_bytes(figure, kind))
-            written.append(path)
-    return written
+            # Beside other tables, a table without a caption is known by its section.
+            tables[file_name(section, table.name)] = replace(table, caption=table.caption or section.title)
+    return tables
 
 
 def page_figures(page: Page) -> dict[str, Figure]:
     """The figures of a page by the names of their files, in the colours and symbols of the page."""
-    return {name: figure for section in dressed(page).sections for name, figure in _figures(section)}
+    sections = map(with_shared_ranges, dressed(page).sections)
+    return {name: figure for section in sections for name, figure in _figures(section)}
 
 
 def save_figure(figure: Figure, path: Path) -> None:
@@ -69,7 +139,7 @@ def figure_page(figure: Figure) -> Page:
 
 def file_name(section: Section, name: str) -> str:
     """The name of a file of a section, without its ending; the name of the section is not repeated."""
-    words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-").removeprefix(f"{section.name}-")
     return section.name if not words or words == section.name else f"{section.name}-{words}"
 
 

@@ -219,7 +219,8 @@ def _table(shown: Resolution, every: Sequence[LayerScores]) -> Table:
     own = any(scores.own_score is not None for scores in every)
     columns = COLUMNS if own else COLUMNS[:-1]
     rows = [Row(_cells(shown, scores)[: len(columns)]) for scores in every]
-    return Table("layers", columns, rows, "The best layer of each network", sortable=True)
+    bold = "Bold: the best layer, which others may tie with, and losses whose interval excludes 0."
+    return Table("layers", columns, rows, "The best layer of each network", sortable=True, bold=bold)
 
 
 def _cells(shown: Resolution, scores: LayerScores) -> list[Cell]:

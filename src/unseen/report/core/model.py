@@ -1,6 +1,6 @@
 """The parts of pages: sections with figures, tables and lists, as plain frozen data.
 
-`render` turns them into one HTML file, `export` into CSV, LaTeX, SVG and PNG files.
+`render` turns them into one HTML file, `export` into CSV, LaTeX, BibTeX, PDF, SVG and PNG files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -139,7 +139,7 @@ class Cell:
         order: the sort key, if it is not the first value.
         style: class names of the style sheet: best and strong for numbers that an interval supports (the highest of a
             column, an interval that excludes 0), main for the main column, faint, none; model for the header of its
-            row.
+            row. In papers, numbers that are not resolved from the best of their column, `tied`, are bold too.
         small, below: texts beside and below the main text, in smaller type.
         about: text of the tooltip.
         shade: background colour, from −1 for the worst to 1 for the best; None for none.
@@ -189,6 +189,7 @@ class Table:
         head: whether the first cell of each row is its header.
         kind: class of the style sheet: `wide` for many numbers, `plain` for a few rows, `matrix` for squares.
         folded: if not empty, the table is closed at first, and this text opens it.
+        bold: what its bold numbers are, in sentences, for captions in papers.
     """
 
     name: str
@@ -202,6 +203,7 @@ class Table:
     kind: Literal["wide", "plain", "matrix"] = "wide"
     folded: str = ""
     note: str = ""
+    bold: str = ""
 
 
 @dataclass(frozen=True)
@@ -317,6 +319,8 @@ class Page:
         scripts: script files with the drawings of its figures.
         data: data of these scripts.
         links: text and relative address of related pages and files.
+        paper_tables: tables for files only: the scores as papers print them.
+        references: the papers behind its numbers, as BibTeX entries.
     """
 
     title: str
@@ -331,3 +335,5 @@ class Page:
     scripts: Sequence[str] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
     links: Sequence[tuple[str, str]] = ()
+    paper_tables: Sequence[Table] = ()
+    references: Sequence[str] = ()

@@ -21,10 +21,11 @@ from unseen.papers.transfer import (
 )
 from unseen.report.core.metric_words import TRAINED_ON
 from unseen.report.core.model import Cell, Column, Row, Table
+from unseen.report.core.ties import RULE, best_and_ties
 from unseen.report.tasks.page_data import TaskPage
 from unseen.runs.score import Score
 from unseen.runs.seed_means import deviation, seeds_text
-from unseen.text.words import counted
+from unseen.text.words import counted, joined
 
 OVER_TEN = "mean of the paper's ten"
 OVER_EPISODES = "95% interval over episodes, not over images"
@@ -99,6 +100,10 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
         column: leader(page, column, [scores[name, column] for name in rows if (name, column) in scores])
         for column in names
     }
+    ties = {
+        column: tied(page, column, [scores[name, column] for name in rows if (name, column) in scores])
+        for column in names
+    }
     own_data = [dataset.title for dataset in page.datasets if dataset.own and dataset.name in names]
     seeds = seeds_text(score for score in scores.values() if score.backbone in own and score.domain in names)
     caption = _caption(setting, seeds, published=bool(others))
@@ -114,7 +119,7 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
                 [
                     _cell(
                         scores.get((name, column)), leads=name == leaders[column], over_seeds=bool(seeds),
-                        trained_on=(name, column) in page.trained_on,
+                        ties=name in (ties[column] or ()), trained_on=(name, column) in page.trained_on,
                     )
                     for column in names
                 ],
@@ -122,8 +127,17 @@ def _by_dataset(page: TaskPage, setting: str) -> Table:
             )
             for name in rows
         ],
-        caption, head=True,
+        caption, head=True, bold=_bold({titles.get(name, OVER_TEN): ties[name] for name in names}) if rows[1:] else "",
     )  # fmt: skip
+
+
+def _bold(ties: Mapping[str, frozenset[str] | None]) -> str:
+    """What bold numbers of columns are, by their titles."""
+    without = [title for title, of in ties.items() if of is None]
+    if not without:
+        return RULE
+    alone = "number is bold only if it is above all others of its column beyond chance; ties with it are not decided."
+    return f"A {alone}" if len(without) == len(ties) else f"{RULE} On {joined(without)}, a {alone}"
 
 
 def _caption(setting: str, seeds: str, *, published: bool) -> str:
@@ -185,6 +199,19 @@ def _first(page: TaskPage, dataset: str, scores: Sequence[Score]) -> str | None:
     return first if first in (winner, *published) else None
 
 
+def tied(page: TaskPage, dataset: str, scores: Sequence[Score]) -> frozenset[str] | None:
+    """The backbones that share the first place on a data set; None where published models, or results that do not keep
+    what is right of each image, do not allow to compare all on the same images.
+    """
+    if not scores or any(score.published for score in scores):
+        return None if len(scores) > 1 else frozenset()
+    names = [score.backbone for score in scores]
+    compared = page.every.of(dataset, scores[0].probe, scores[0].shots)
+    if compared is None or compared.metric.name != scores[0].metric:
+        return None if len(scores) > 1 else frozenset()
+    return best_and_ties(compared, names, [name for name in names if (name, dataset) in page.trained_on])
+
+
 def paired_winner(page: TaskPage, dataset: str, scores: Sequence[Score]) -> str | None:
     """The backbone of the run that is resolved to be the best; empty if none is, None if they cannot be compared."""
     own = [score for score in scores if not score.published]
@@ -205,13 +232,18 @@ def compared_images(page: TaskPage, dataset: str, scores: Sequence[Score]) -> in
     return next((each.test_images for each in page.datasets if each.name == dataset), None)
 
 
-def _cell(score: Score | None, *, leads: bool, over_seeds: bool, trained_on: bool) -> Cell:
+def _cell(score: Score | None, *, leads: bool, ties: bool, over_seeds: bool, trained_on: bool) -> Cell:
     if score is None:
         return Cell()
     half = deviation(score) if over_seeds and not score.published else score.half_width
     spread = "" if half is None else f"± {100 * half:.2f}"
     mark = TRAINED_ON if trained_on else ""
-    return Cell(f"{100 * score.value:.2f}{mark}", (score.value, half), style="best" if leads else "", small=spread)
+    return Cell(
+        f"{100 * score.value:.2f}{mark}",
+        (score.value, half),
+        style="best" if leads else "tied" if ties else "",
+        small=spread,
+    )
 
 
 def correlation_tables(table: CorrelationTable) -> list[Table]:

@@ -29,7 +29,8 @@ def build(page: AxesPage) -> Section:
         "points."
     )
     caption = "Pearson’s correlation below the diagonal, Spearman’s above it"
-    table = Table("correlations", columns, rows, caption, head=True, kind="matrix")
+    bold = "Bold: the interval excludes 0."
+    table = Table("correlations", columns, rows, caption, head=True, kind="matrix", bold=bold)
     return Section("correlations", "Do the axes correlate?", menu="Correlations", tables=[table], note=note)
 
 

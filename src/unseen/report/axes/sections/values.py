@@ -6,6 +6,8 @@ from unseen.report.axes.page_data import AxesPage
 from unseen.report.axes.words import about_ranks, from_seen, rank_text, short_value, value_text
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.core.ties import RULE
+from unseen.text.words import joined
 
 
 def build(page: AxesPage) -> Section:
@@ -31,9 +33,23 @@ def build(page: AxesPage) -> Section:
     )
     return Section(
         "values", "Values and ranks", menu="Values", note=note,
-        tables=[Table("values", columns, rows, sortable=True, head=True, groups=axis_groups(axes))],
+        tables=[Table("values", columns, rows, sortable=True, head=True, groups=axis_groups(axes), bold=_bold(axes))],
         facts={measure.title: f"{measure.about} {about_ranks(axes, measure.name)}" for measure in measures},
     )  # fmt: skip
+
+
+def _bold(axes: Axes) -> str:
+    """What bold values are in papers."""
+    if len(axes.backbones) < 2:
+        return ""
+    without = [
+        measure.title for measure in axes.measures.values()
+        if all(each.group is None for each in axes.standings[measure.name].values())
+    ]  # fmt: skip
+    alone = "a value is bold only if the range of its rank is the first rank alone; ties with it are not decided."
+    if len(without) == len(axes.measures):
+        return f"{alone[:1].upper()}{alone[1:]}"
+    return f"{RULE} For {joined(without)}, {alone}" if without else RULE
 
 
 def _held(measure: Measure, axes: Axes) -> tuple[str, ...]:
@@ -59,7 +75,8 @@ def _cells(axes: Axes, name: str) -> list[Cell]:
             cells.append(Cell(about=f"{measure.title}: not measured", style=f"none {start}".strip()))
             continue
         about = f"{measure.title}: {value_text(measure, name)}, {rank_text(standing)}"
-        strong = "best" if standing.sure_first else ""
+        tied = "tied" if standing.group == 1 and standing.of > 1 and not standing.over_episodes else ""
+        strong = "best" if standing.sure_first else tied
         cells.append(
             Cell(
                 short_value(measure, name), _values(measure, name, standing, axes), small=str(standing.rank),

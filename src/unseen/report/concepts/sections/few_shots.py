@@ -30,7 +30,7 @@ def build(context: ConceptContext) -> Section | None:
                 accuracy_line(b.name, places, [cells.get((b.name, domain.name, name)) for name in shots])
                 for b in context.data.backbones
             ],
-            ticks, drawing="few-shots", data={"domain": domain.name},
+            ticks, drawing="few-shots", data={"domain": domain.name}, caption=error_bars(context),
         )
         for domain in context.data.domains
     ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Accuracy by level: as the drop from the seen concepts, absolute, and relative to a baseline."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import stdev
 
 from unseen.report.concepts.context import MOST_BASELINES, ConceptContext
@@ -33,6 +34,7 @@ def build(context: ConceptContext) -> Section | None:
             *row_choices(rows),
         ],
         figures=[_figure(context, chosen, drops)],
+        exported=[_absolute(context, chosen)] if drops else [],
         note=f"{error_bars(context)}{differences}",
     )  # fmt: skip
 
@@ -106,19 +108,27 @@ def _ends_over_seeds(row: Row | None, base: Row) -> tuple[float, float] | None:
 
 
 def _figure(context: ConceptContext, chosen: Row, drops: dict[str, list[Point | None]]) -> Figure:
-    domains, cells = context.main.domains, _cells(context, chosen)
+    domains = context.main.domains
     places = [float(place) for place in range(len(domains))]
     ticks = tuple(zip(places, (domain.title for domain in domains), strict=True))
     metric = metric_title(chosen.metric).capitalize()
     if drops:
         series = [_line(name, places, points) for name, points in drops.items()]
         label = f"{metric} minus that on seen (points)"
-        return Figure("", "Domain", label, series, ticks, zero=True, drawing="levels")
+        return Figure("", "Domain", label, series, ticks, zero=True, drawing="levels", caption=error_bars(context))
+    return replace(_absolute(context, chosen), title="", drawing="levels")
+
+
+def _absolute(context: ConceptContext, chosen: Row) -> Figure:
+    domains, cells = context.main.domains, _cells(context, chosen)
+    places = [float(place) for place in range(len(domains))]
+    ticks = tuple(zip(places, (domain.title for domain in domains), strict=True))
+    metric = metric_title(chosen.metric).capitalize()
     series = [
         accuracy_line(backbone.name, places, [cells.get((backbone.name, domain.name)) for domain in domains])
         for backbone in context.data.backbones
     ]
-    return Figure("", "Domain", f"{metric} (%)", series, ticks, drawing="levels")
+    return Figure("Accuracy", "Domain", f"{metric} (%)", series, ticks, caption=error_bars(context))
 
 
 def accuracy_line(backbone: str, places: list[float], rows: Sequence[Row | None]) -> Series:

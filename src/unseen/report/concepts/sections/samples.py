@@ -41,13 +41,20 @@ def build(context: ConceptContext) -> Section | None:
         return None
     shown = [value for each in series for value in each.y if value is not None]
     ticks = tuple((log2(number), text) for number, text in log_ticks([2**value for value in shown] or [budget]))
-    figure = Figure(
-        "", "Level", "Samples per concept", series, domain_ticks(levels), ticks, y_range=(ticks[0][0], ticks[-1][0])
-    )
     note = (
         "Number of samples per concept at which the few-shot curve of a level reaches the accuracy that "
         f"{_samples(budget)} per concept give on {levels[0].title}, interpolated in the logarithm of samples. "
         f"Points are missing where {numbers[-1]} samples are not enough."
+    )
+    figure = Figure(
+        "",
+        "Level",
+        "Samples per concept",
+        series,
+        domain_ticks(levels),
+        ticks,
+        y_range=(ticks[0][0], ticks[-1][0]),
+        caption=note,
     )
     return Section("samples", "How many samples make up for a level", sentences, [figure], note, menu="Samples")
 

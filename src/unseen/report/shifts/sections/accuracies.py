@@ -3,8 +3,10 @@
 from unseen.metrics.leaders import METHOD, RULE
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.core.ties import RULE as RULE_OF_TIES
+from unseen.report.core.ties import best_and_ties
 from unseen.report.shifts.page_data import ShiftPage
-from unseen.text.words import counted
+from unseen.text.words import counted, joined
 
 
 def build(page: ShiftPage) -> Section | None:
@@ -14,6 +16,7 @@ def build(page: ShiftPage) -> Section | None:
         return None
     cells = {(score.backbone, score.domain): score.value for score in runs.data.scores}
     leaders = {name: runs.leader(name) for name in runs.columns}
+    ties = {name: best_and_ties(runs.compared(name), runs.accuracies(name)) for name in runs.columns}
     grouped = any(each.category for each in runs.data.backbones)
     columns = [Column("Model", number=False, names=("model",))]
     columns += [Column("Group", number=False, names=("group",))] if grouped else []
@@ -24,9 +27,19 @@ def build(page: ShiftPage) -> Section | None:
     rows = []
     for each in runs.data.backbones:
         about = [Cell(each.name, about=each.description), *([Cell(each.category or "–")] if grouped else [])]
-        own = [_cell(cells.get((each.name, name)), leads=each.name == leaders[name]) for name in runs.columns]
+        own = [
+            _cell(
+                cells.get((each.name, name)), leads=each.name == leaders[name], tied=each.name in (ties[name] or ()),
+            )
+            for name in runs.columns
+        ]  # fmt: skip
         rows.append(Row([*about, *own]))
-    table = Table("accuracies", columns, rows, sortable=True, filter="words in any column", head=True)
+    without = [name for name, of in ties.items() if of is None]
+    alone = f" On {joined(without)}, ties are not decided, and only a number clearly above all others is bold."
+    table = Table(
+        "accuracies", columns, rows, sortable=True, filter="words in any column", head=True,
+        bold="" if len(rows) < 2 else f"{RULE_OF_TIES}{alone if without else ''}",
+    )  # fmt: skip
     note = (
         "Top-1 accuracy in percent among the classes of each column. A column named after another test set is "
         f"restricted to the classes of that test set. An accuracy is bold if {RULE}: {METHOD}."
@@ -34,10 +47,10 @@ def build(page: ShiftPage) -> Section | None:
     return Section("accuracies", "Accuracies", tables=[table], note=note)
 
 
-def _cell(value: float | None, *, leads: bool) -> Cell:
+def _cell(value: float | None, *, leads: bool, tied: bool) -> Cell:
     if value is None:
         return Cell("–", (None,))
-    return Cell(f"{100 * value:.2f}", (value,), style="best" if leads else "")
+    return Cell(f"{100 * value:.2f}", (value,), style="best" if leads else "tied" if tied else "")
 
 
 SECTION = PageSection("shifts", 5, build)
