@@ -28,6 +28,9 @@ REQUIREMENTS = {
     ),
     "dense": ("torchvision", "h5py"),
     "ray": ("ray",),
+    "tensorboard": ("tensorboard",),
+    "wandb": ("wandb",),
+    "mlflow": ("mlflow-skinny",),
 }
 """Extra → the packages that it adds to those of the extra torch, as in `pyproject.toml`."""
 EXTRAS = {
@@ -42,6 +45,9 @@ EXTRAS = {
     "onnxruntime": ("onnxruntime", "onnx"),
     "h5py": ("h5py", "dense"),
     "ray": ("Ray", "ray"),
+    "tensorboard": ("TensorBoard", "tensorboard"),
+    "wandb": ("Weights & Biases", "wandb"),
+    "mlflow": ("MLflow", "mlflow"),
 }
 """Module → (its usual name, the extra that brings it)."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from unseen.data.core.open_dataset import OpenDataset
     from unseen.studies.plan import Plan
     from unseen.studies.study import Study
+    from unseen.trackers.tracker import Tracker
 
 Place = str | PathLike[str]
 
@@ -57,7 +58,7 @@ def run(
     part: tuple[int, int] = (1, 1),
     replace: bool = False,
     dry_run: bool = False,
-    progress: bool = True,
+    progress: "bool | str | Tracker | Sequence[str | Tracker]" = True,
 ) -> "Run | Plan":
     """Run a study: measure backbones on data sets with probes.
 
@@ -80,7 +81,8 @@ def run(
         part: (k, n) runs the k-th of n parts of the jobs; other calls with the same `out` run the others.
         replace: let this run take the place of what the folder has in another way, instead of being refused.
         dry_run: return the plan, with estimated time and disk space, without running anything.
-        progress: show progress bars in a terminal or a notebook.
+        progress: show progress bars in a terminal or a notebook; or trackers that receive the scores too, by names such
+            as "tensorboard" or "wandb:my-project", or as objects of your own (`unseen.trackers.tracker.Tracker`).
 
     Returns:
         The run, with `.scores()`, `.summary()`, `.compare("a", "b")`, `.plan()`, `.study` and `.report("page.html")`;
@@ -100,15 +102,18 @@ def run(
     from unseen.studies.progress_bars import bars
     from unseen.studies.run import plan_study, run_study
     from unseen.studies.study import Study
+    from unseen.trackers.chosen import choose
+    from unseen.trackers.trackers import Trackers
 
+    trackers = Trackers([] if isinstance(progress, bool) else choose(progress))
     share = checked_part(part)
     means = chosen_means(workers, devices=devices, executor=executor)
     backbones = [backbone] if isinstance(backbone, str | PathLike | Backbone) else list(backbone)
     chosen, loaded = named_in_python(study if isinstance(study, Study) else find(study), backbones)
     given = Given.in_python(data, features, loaded, allow_code=chosen.allow_code)
     folder = Path(out)
-    with bars(show=progress) as watch:
+    with bars(show=progress is not False) as watch:
         if dry_run:
             return plan_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace)
-        run_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace)
+        run_study(chosen, given, folder, means=means, watch=watch, part=share, replacing=replace, trackers=trackers)
     return Run(folder)

@@ -1,4 +1,4 @@
-"""Names that shells complete: of studies, probes, data sets and backbones."""
+"""Names that shells complete: of studies, probes, data sets, backbones and trackers."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,6 +32,13 @@ def backbones(incomplete: str) -> list[str]:
     from unseen.backbones.catalogue import catalogue
 
     return _listed(dict.fromkeys(model.id for model in catalogue() if model.id is not None), incomplete)
+
+
+def trackers(incomplete: str) -> list[str]:
+    """Kinds of trackers."""
+    from unseen.trackers.by_name import all_loggers
+
+    return _beginning(all_loggers(), incomplete)
 
 
 def _beginning(names: Iterable[str], incomplete: str) -> list[str]:

@@ -17,7 +17,7 @@ MACHINES = "Processes, GPUs and machines"
 WorkersOption = Annotated[
     int | None,
     typer.Option(
-        help="Number of processes. Default: one per CPU core.",
+        help="Processes. Default: one per CPU core.",
         rich_help_panel=MACHINES,
     ),
 ]
@@ -46,7 +46,9 @@ class MachineOptions:
     executor: ExecutorOption = None
     part: Annotated[
         str,
-        typer.Option(help="Part of a job array: 2/4 is the second of four.", rich_help_panel=MACHINES),
+        typer.Option(
+            help="Part of a job array: 2/4 is the second of four.", show_default=False, rich_help_panel=MACHINES
+        ),
     ] = "1/1"
 
     @property

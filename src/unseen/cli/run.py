@@ -15,6 +15,7 @@ from unseen.cli.study_options import (
     Changes,
     DataOption,
     DatasetsOption,
+    LogOption,
     ProbesOption,
     ReplaceOption,
     SeedsOption,
@@ -49,6 +50,7 @@ def run(
     ] = None,
     settings: SetOption = None,
     machine: MachineOptions,
+    log: LogOption = None,
     only_plan: Annotated[bool, typer.Option("--dry-run", help="Print the plan with estimates, and stop.")] = False,
     replace: ReplaceOption = False,
     allow_code: AllowCodeOption = False,
@@ -58,7 +60,11 @@ def run(
     Writes a folder with scores and a report. The same command resumes; with other backbones, data sets or probes it
     adds them. Another value of a key is refused, unless --replace is given. unseen show STUDY lists all keys.
     """
+    from unseen.trackers.chosen import choose
+    from unseen.trackers.trackers import Trackers
+
     check_writable(out)
+    trackers = Trackers(choose(log or ()))
     share = machine.share
     changes = Changes(backbone, datasets, probes, shots, seeds, limit, settings)
     chosen = changes.of(read_study(study, allow_code=allow_code))
@@ -70,5 +76,5 @@ def run(
     if only_plan:
         return dry_run(chosen, given, out, watch, replacing=replace)
     with others_shown(out, lambda: finish_run(out)):
-        run_study(chosen, given, out, means=means, watch=watch, part=share, replacing=replace)
+        run_study(chosen, given, out, means=means, watch=watch, part=share, replacing=replace, trackers=trackers)
     return finish_run(out)

@@ -74,10 +74,18 @@ DataOption = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
+LogOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log",
+        help="Also log scores to NAME[:WHERE]: jsonl, mlflow, tensorboard or wandb.",
+        autocompletion=completion.trackers,
+    ),
+]
 ReplaceOption = Annotated[
     bool, typer.Option("--replace", help="Replace results in the folder that differ from this run.")
 ]
-AllowCodeOption = Annotated[bool, typer.Option("--allow-code", help="Execute Python files that the study names.")]
+AllowCodeOption = Annotated[bool, typer.Option("--allow-code", help="Execute Python files the study names.")]
 
 
 @dataclass(frozen=True)

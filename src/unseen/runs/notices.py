@@ -14,13 +14,16 @@ from unseen.text.words import joined
 Argument = str | int | float
 NOT_FOUND, DATASET = "not-found", "dataset"
 """The code of data sets that are not there, and the argument with their name."""
+FAILED, NOT_LOGGED = "failed", "not-logged"
+"""The codes of notices about one call, which a later call replaces: failures, and trackers that failed."""
 SENTENCES = {
     "told": "{text}",
     "left-out": "Left out: {text}.",
     NOT_FOUND: "Not found, so left out: {dataset}. unseen doctor says what is expected where, and how to get it.",
     "not-fitted": "{title}: {reason}, so it has no scores there.",
     "unfinished": "This run is not finished: {left} of {jobs} jobs have no result yet.",
-    "failed": "Failed: {text}.",
+    FAILED: "Failed: {text}.",
+    NOT_LOGGED: "{tracker} did not receive all scores: {reason}.",
     "short-protocol": "A short form of the protocol ({protocol}): {trials} trials of {epochs} epochs.",
     "few-images": ("A concept of {of} has only {images} training images: with {shots} shots, all of them are used."),
     "short-search": (
@@ -266,7 +269,12 @@ def unfinished(left: int, jobs: int) -> list[Notice]:
 
 def failed(failures: Iterable[str]) -> list[Notice]:
     """A notice about each failure."""
-    return [notice("failed", text=text.rstrip(".")) for text in failures]
+    return [notice(FAILED, text=text.rstrip(".")) for text in failures]
+
+
+def not_logged(reasons: Mapping[str, str]) -> list[Notice]:
+    """A notice about each tracker that failed, with the reason."""
+    return [notice(NOT_LOGGED, tracker=tracker, reason=reason) for tracker, reason in reasons.items()]
 
 
 def extended(old: Iterable[Notice], new: Sequence[Notice], domains: Iterable[str]) -> list[Notice]:

@@ -54,7 +54,7 @@ from unseen.runs.cautions import PHRASES
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
 from unseen.runs.data import Backbone, Domain, RunData, Written
 from unseen.runs.lock import folder_lock
-from unseen.runs.notices import SENTENCES, extended, failed, unfinished
+from unseen.runs.notices import FAILED, NOT_LOGGED, SENTENCES, Notice, extended, failed, not_logged, unfinished
 from unseen.runs.random_draws import pooled_draws
 from unseen.runs.result_flaws import diverged, images_left_out, skipped_steps, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
@@ -184,9 +184,18 @@ def _other_job(folder: Path, result: Result, jobs: Sequence[Job]) -> str:
 
 def note_failures(folder: Path, failures: Sequence[str]) -> None:
     """Name the jobs that failed in the record of a run, instead of those of the call before."""
+    _note_instead(folder, FAILED, failed(failures))
+
+
+def note_not_logged(folder: Path, reasons: Mapping[str, str]) -> None:
+    """Name the trackers that failed in the record of a run, instead of those of the call before."""
+    _note_instead(folder, NOT_LOGGED, not_logged(reasons))
+
+
+def _note_instead(folder: Path, code: str, notices: Sequence[Notice]) -> None:
     with folder_lock(folder):
         data, keys = read_record(folder)
-        told = [*(each for each in data.told if each.code != "failed"), *failed(failures)]
+        told = [*(each for each in data.told if each.code != code), *notices]
         if told != list(data.told):
             write_run(folder, replace(data, told=told), keys)
 

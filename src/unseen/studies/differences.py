@@ -35,7 +35,12 @@ class SettingDifference:
 
 def settings_of(study: Study) -> dict[str, str]:
     """Every setting that has a value: its place, such as `knn.k`, and the value in TOML."""
-    return {place: toml_value(value) for place, value in _flat(tomllib.loads(study.to_toml()))}
+    return {place: toml_value(value) for place, value in setting_values(study).items()}
+
+
+def setting_values(study: Study) -> dict[str, Any]:
+    """Every setting that has a value: its place, such as `knn.k`, and the value."""
+    return dict(_flat(tomllib.loads(study.to_toml())))
 
 
 def study_differences(first: Study, second: Study) -> list[SettingDifference]:

@@ -26,7 +26,10 @@ from unseen.studies.plan import Plan
 from unseen.studies.stages import OpenedStudy, open_study
 from unseen.studies.study import Study
 from unseen.studies.study_file import KeptStudy, kept_study, refuse_changed_files
+from unseen.studies.tracked import logged_plan, tracked
 from unseen.studies.watch import Silent, Watch
+from unseen.trackers.scores_of_jobs import ScoresOfJobs
+from unseen.trackers.trackers import Trackers
 
 
 def plan_study(
@@ -52,6 +55,7 @@ def run_study(
     watch: Watch | None = None,
     part: Part = WHOLE,
     replacing: bool = False,
+    trackers: Trackers | None = None,
 ) -> RunData:
     """Run the missing work of a study in a folder, and return the whole run with its scores.
 
@@ -61,12 +65,17 @@ def run_study(
     Args:
         part: the part of the jobs to run if other calls run the rest; the run is recorded as a whole.
         replacing: let this call take the place of what the folder has in another way, instead of being refused.
+        trackers: receive the scores while they are measured.
     """
     runner = _opened(study, given, out, means, watch or Silent(), part, replacing=replacing)
     runner.opened.watch.planned(runner.plan)
     refuse_full_disk(out, runner.plan.disk)
     remove_unfinished(out)
-    runner.run()
+    runner.trackers = trackers or runner.trackers
+    with tracked(runner.trackers, out):
+        if runner.trackers.chosen:
+            runner.trackers.begin(logged_plan(runner.kept.study, runner.plan, out, part), runner.opened.watch.tell)
+        runner.run()
     return read_run(out)
 
 
@@ -95,6 +104,7 @@ class Runner:
         done: number of jobs with results.
         announced: whether missing jobs have been announced.
         unfinished: whether a stage has jobs without a result, which other parts of a job array may be running.
+        trackers: receive the scores.
     """
 
     opened: OpenedStudy
@@ -106,6 +116,7 @@ class Runner:
     done: int = 0
     announced: bool = False
     unfinished: bool = False
+    trackers: Trackers = field(default_factory=Trackers)
 
     def run(self) -> None:
         """Run the missing jobs of all stages; what failed is named in the run and raised at the end."""
@@ -167,13 +178,16 @@ class Runner:
             self._record(prepared)
         if left and not recorded and not self.replacing:
             refuse_other_run(self.out, prepared.run.setup, cells.jobs)  # before jobs that cannot be recorded
+        scores = ScoresOfJobs(prepared.run, cells.jobs, results)
+        self.trackers.catch_up(scores)
         if left:
             self._tell_started(len(left), len(jobs), cells.seconds(left))
         try:
-            for _ in watch.track(prepared.work(jobs), "jobs done", len(left)):
+            for job in watch.track(prepared.work(jobs), "jobs done", len(left)):
                 if not recorded:
                     self._record(prepared)
                     recorded = True
+                self.trackers.measured(scores, job.key)
         finally:
             self.done += len(jobs) - len(missing(jobs, results))
             self.unfinished |= bool(missing(every, results))
@@ -184,9 +198,10 @@ class Runner:
             replaced = extend_run(self.out, prepared.run, jobs, replacing=self.replacing)
             if replaced:
                 self.opened.watch.tell(replaced)
-            self._kept.write(self.out, [job.key for job in jobs])
+            self.kept.write(self.out, [job.key for job in jobs])
             prepared.write_beside(self.out)
 
     @cached_property
-    def _kept(self) -> KeptStudy:
+    def kept(self) -> KeptStudy:
+        """The study as the folder of the run keeps it."""
         return kept_study(self.opened, self.out)

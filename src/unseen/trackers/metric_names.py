@@ -6,6 +6,7 @@ characters also gets four digits of the SHA-256 of its true text, so that no two
 """
 
 import re
+from collections.abc import Collection
 from hashlib import sha256
 
 LONGEST = 60
@@ -25,4 +26,21 @@ def name_part(text: str) -> str:
     plain = OTHER.sub("_", text)[:LONGEST]
     if PLAIN.fullmatch(text) and len(text) <= LONGEST:
         return plain
-    return f"{plain}_{sha256(text.encode(errors='surrogatepass')).hexdigest()[:4]}"
+    return f"{plain}_{_digits(text)}"
+
+
+def folder_name(text: str, taken: Collection[str] = ()) -> str:
+    """The name of a folder for a backbone: `timm-resnet50.a1` for `timm:resnet50.a1`.
+
+    Other characters are replaced as above.
+
+    Args:
+        taken: names of other folders, from which it differs.
+    """
+    joined = re.sub(r"[:/]", "-", text)
+    plain = re.sub(r"[^A-Za-z0-9_. -]", "_", joined).strip(" .")[:LONGEST]
+    return plain if plain == joined and plain not in taken else f"{plain}_{_digits(text)}"
+
+
+def _digits(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:4]
