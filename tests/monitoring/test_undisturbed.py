@@ -101,14 +101,14 @@ def unusual_settings() -> Iterator[None]:
     """A training with everything set otherwise."""
     torch.set_default_dtype(torch.float64)
     torch.set_float32_matmul_precision("medium")
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.set_deterministic_debug_mode(1)
     try:
         with torch.no_grad():
             yield
     finally:
         torch.set_default_dtype(torch.float32)
         torch.set_float32_matmul_precision("highest")
-        torch.use_deterministic_algorithms(False)
+        torch.set_deterministic_debug_mode(0)
 
 
 def test_everything_else_is_restored(tmp_path: Path) -> None:

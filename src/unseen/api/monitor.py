@@ -54,7 +54,7 @@ class Monitor:
         workers: int = 0,
         share: bool = False,
         replace: bool = False,
-        progress: "bool | Sequence[str | Tracker]" = True,
+        progress: "bool | str | Tracker | Sequence[str | Tracker]" = True,
     ) -> None:
         """Open the data sets of a study; whatever is wrong with it is an error now, before the training.
 

@@ -64,6 +64,8 @@ class _Step(nn.Module):
         if output.ndim != 2 or len(output) != len(images) or not output.is_floating_point():
             shape = " × ".join(map(str, output.shape))
             raise UserError(f"the network gave {shape} numbers ({output.dtype}) for {len(images)} images; {advice}")
+        if output.device != images.device:
+            raise UserError(f"the network gave features on {output.device} for images on {images.device}")
         return output
 
 
@@ -125,8 +127,8 @@ def modules_of(function: Callable[..., Any]) -> Iterator[nn.Module]:
 def _on_its_device(modules: Sequence[nn.Module], step: Callable[[Tensor], Any]) -> Watched:
     own = [*chain.from_iterable(chain(each.parameters(), each.buffers()) for each in modules)]
     device = own[0].device if own else default_device()
-    if device.type == "meta":
-        raise UserError("the network has no weights yet (device meta); give it when it has")
+    if any(each.device.type == "meta" for each in own):  # products with them give numbers, which mean nothing
+        raise UserError("some weights of the network have no values yet (device meta); give it when they have")
     dtype = next((each.dtype for each in own if each.is_floating_point()), torch.float32)
     return Watched(modules, step, device, dtype)
 

@@ -113,10 +113,7 @@ def _usual_settings() -> Iterator[None]:
     """PyTorch's defaults: no autocast, gradients recorded, 32-bit floats with full products, any algorithm."""
     dtype, cached = torch.get_default_dtype(), torch.is_autocast_cache_enabled()
     casting = any(torch.is_autocast_enabled(device) for device in DEVICES)
-    strict, only_warning = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-    )
+    strict = torch.get_deterministic_debug_mode()
     with ExitStack() as stack:
         stack.enter_context(torch.inference_mode(mode=False))
         stack.enter_context(torch.enable_grad())
@@ -127,10 +124,10 @@ def _usual_settings() -> Iterator[None]:
             stack.enter_context(torch.device("cpu"))
         stack.enter_context(_full_products())
         stack.callback(torch.set_default_dtype, dtype)
-        stack.callback(torch.use_deterministic_algorithms, strict, warn_only=only_warning)
+        stack.callback(torch.set_deterministic_debug_mode, strict)
         stack.callback(torch.set_autocast_cache_enabled, cached)
         torch.set_default_dtype(torch.float32)
-        torch.use_deterministic_algorithms(False)
+        torch.set_deterministic_debug_mode(0)
         # A weight that is cast and kept without gradients would give the training none.
         torch.set_autocast_cache_enabled(False)
         try:
