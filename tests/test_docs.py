@@ -81,8 +81,13 @@ def files_of_the_authors(folder: Path) -> None:
     (folder / "cog_concepts_split_file.pkl").write_bytes(pickle.dumps(splits))
 
 
-LONG = {"analyses.md", "clusters.md", "demo.md", "dense.md", "fine-tuning.md", "own-concepts.md", "shift-pipeline.md"}
+LONG = {
+    "analyses.md", "clusters.md", "demo.md", "dense.md", "fine-tuning.md", "own-concepts.md", "shift-pipeline.md",
+    "while-training.md",
+}  # fmt: skip
 """Pages that train or extract for several seconds: the long suite runs them."""
+WARNING = {"while-training.md"}
+"""Pages that use training libraries, which warn about what other libraries have deprecated."""
 
 READERS_OWN = {
     "README.md": [features, accuracies],
@@ -95,7 +100,13 @@ READERS_OWN = {
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.long_suite] if page.name in LONG else [])
+        pytest.param(
+            page,
+            marks=[
+                *([pytest.mark.long_suite] if page.name in LONG else []),
+                *([pytest.mark.filterwarnings("default")] if page.name in WARNING else []),
+            ],
+        )
         for page in PAGES
         if page.name not in NOTHING_TO_RUN
     ],
