@@ -1,5 +1,7 @@
 """A small network, and pictures of three colours, for tests of what watches a training."""
 
+# ruff: noqa: NPY002  (trainings draw from NumPy's global generator)
+
 import random
 from collections.abc import Callable
 from pathlib import Path

@@ -290,8 +290,13 @@ def test_mistakes_before_the_training(tmp_path: Path, data: Path, caplog: pytest
 
 def test_unknown_modules_are_said(tmp_path: Path, data: Path) -> None:
     hidden = [small().encoder.eval()]
+
+    def features(images: Tensor) -> Tensor:
+        found: Tensor = hidden[0](images)
+        return found
+
     with pytest.warns(RuntimeWarning, match="no module was found"):
-        check = made(study_of(data), tmp_path / "out")(0, lambda images: hidden[0](images))
+        check = made(study_of(data), tmp_path / "out")(0, features)
     assert check is not None
     assert check.scores
 

@@ -1,5 +1,7 @@
 """A training with a monitor is the training without it, to the bit."""
 
+# ruff: noqa: NPY002  (trainings draw from NumPy's global generator)
+
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -142,7 +144,7 @@ def test_restored_also_after_an_error() -> None:
     network = small()
     network.encoder[3].eval()
     state = torch.get_rng_state()
-    with pytest.raises(ZeroDivisionError), undisturbed([network]):  # noqa: PT012
+    with pytest.raises(ZeroDivisionError), undisturbed([network]):
         assert not network.training
         torch.rand(3)
         raise ZeroDivisionError

@@ -146,9 +146,7 @@ class Monitor:
 
         return score_frame(self.checks.values())
 
-    def best(
-        self, *, dataset: str | None = None, probe: str | None = None, metric: str | None = None
-    ) -> "Best | None":
+    def best(self, *, dataset: str | None = None, probe: str | None = None, metric: str | None = None) -> "Best | None":
         """The best check so far, by the mean of one score over data sets; None before the first.
 
         Args:
@@ -207,7 +205,9 @@ class Monitor:
 
     def __repr__(self) -> str:
         last = f", the last at step {max(self.checks):,}" if self.checks else ""
-        return f"Monitor({self.folder}: every {counted(self.every, 'step')}, {counted(len(self.checks), 'check')}{last})"
+        return (
+            f"Monitor({self.folder}: every {counted(self.every, 'step')}, {counted(len(self.checks), 'check')}{last})"
+        )
 
     def _repr_html_(self) -> str:
         return table_html(repr(self), self.scores()) if self.checks else repr(self)

@@ -100,7 +100,7 @@ class Checks:
             with torch.no_grad(), products(settings.precision), dead_workers_named():
                 backbone = watched.backbone(self.study.transform)
                 own = {split: self._rows(backbone, data, split, watched, settings) for split in splits_read(data)}
-        except Exception as error:  # noqa: BLE001  (whatever it is, the training goes on)
+        except Exception as error:
             own = reason(error)
         every = self.processes.gathered(own)
         failed = next((each for each in every if isinstance(each, str)), None)

@@ -50,7 +50,7 @@ def fitted(
         try:
             for group in groups_of([*each.vector_jobs(vectors)], but_setting):
                 yield from _scores(study, each, given(group[0].fitted.validation == "joins"), group, data, step)
-        except Exception as error:  # noqa: BLE001  (whatever it is, the training goes on)
+        except Exception as error:
             yield Failure(step, reason(error), data.name, each.probe.name)
 
 
@@ -107,4 +107,3 @@ def reason(error: BaseException) -> str:
     if isinstance(error, torch.cuda.OutOfMemoryError):
         return "GPU memory ran out; give a smaller batch (batch) or fewer images (limit) in the study"
     return f"{type(error).__name__}{': ' if first else ''}{first[:300]}"
-

@@ -18,7 +18,7 @@ from unseen.runs.notices import Notice
 from unseen.runs.shots import refuse_shots
 from unseen.studies.given import Given
 from unseen.studies.inputs.image_features import expected_features
-from unseen.studies.matrix import refuse_shots_of_several, refuse_unused, takes, taken, unfitted
+from unseen.studies.matrix import refuse_shots_of_several, refuse_unused, taken, takes, unfitted
 from unseen.studies.opened import StudyData, open_data
 from unseen.studies.probes import StudyProbe, StudyProbes, study_probes
 from unseen.studies.study import Study

@@ -47,7 +47,7 @@ class Measurements:
             self._begun = True
         if self.records.is_done(step):
             return self.records.checks[step]
-        check = processes.from_first(self._measured(processes, step, network))
+        check: Check = processes.from_first(self._measured(processes, step, network))
         self.records.add(check)
         if processes.first:
             self._keep(check)
@@ -77,7 +77,7 @@ class Measurements:
         found, failed = None, ""
         try:
             found = watched(network, self.features)
-        except Exception as error:  # noqa: BLE001  (whatever it is, the training goes on)
+        except Exception as error:
             failed = reason(error)
         failed = next(filter(None, processes.gathered(failed)), "")
         if failed or found is None:
@@ -86,7 +86,7 @@ class Measurements:
             _warn(f"unseen.Monitor: {UNKNOWN}")
         try:
             return self.checks.run(found, step)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             return Check(step, failures=[Failure(step, reason(error))])
 
     def _keep(self, check: Check) -> None:

@@ -130,8 +130,9 @@ def append_lines(path: Path, lines: Sequence[str]) -> None:
 
 def lines_of(check: Check) -> Iterator[str]:
     """The lines of a check."""
-    for each in (*check.scores, *check.failures):
-        usual = {of.name: of.default for of in fields(each)} | {"units": {}}
+    found: list[StepScore | Failure] = [*check.scores, *check.failures]
+    for each in found:
+        usual: dict[str, Any] = {of.name: of.default for of in fields(each)} | {"units": {}}
         values = {name: value for name, value in asdict(each).items() if value != usual[name]}
         yield json.dumps(values, ensure_ascii=False, allow_nan=False)
     ended = {"scores": len(check.scores), "failures": len(check.failures), "extraction": check.extraction}

@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -109,12 +109,8 @@ class Check:
             known = values.setdefault(each.place, [])
             known.append(each.value)
             mean = float(np.mean(known)) if len(known) > 1 else None
-            found.append(
-                LoggedScore(
-                    each.dataset, each.probe, each.metric, each.value, shots=each.shots, seed=each.seed, step=self.step,
-                    mean=mean, seeds=len(known), low=each.low, high=each.high,
-                )  # fmt: skip
-            )
+            logged = LoggedScore(each.dataset, each.probe, each.metric, each.value, shots=each.shots, seed=each.seed)
+            found.append(replace(logged, step=self.step, mean=mean, seeds=len(known), low=each.low, high=each.high))
         return found
 
     @property

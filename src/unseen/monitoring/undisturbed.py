@@ -34,7 +34,8 @@ class RandomState:
     @classmethod
     def now(cls) -> Self:
         """The present states."""
-        gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else []
+        in_use = torch.cuda.is_available() and torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+        gpus = torch.cuda.get_rng_state_all() if in_use else []
         return cls(random.getstate(), np.random.get_state(), torch.get_rng_state(), gpus)  # noqa: NPY002  (theirs)
 
     def restore(self) -> None:
@@ -69,10 +70,11 @@ def undisturbed(modules: Sequence[nn.Module]) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(same_random_state())
         stack.enter_context(_usual_settings())
-        stack.callback(lambda: [each.restore() for each in kept])
-        stack.callback(lambda: [setattr(each, "training", mode) for each, mode in zip(every, modes, strict=True)])
-        for each in every:
-            each.training = False
+        for module, mode in zip(every, modes, strict=True):
+            stack.callback(setattr, module, "training", mode)
+            module.training = False
+        for buffers in kept:
+            stack.callback(buffers.restore)
         yield
 
 
@@ -87,7 +89,7 @@ class _Buffers:
 
     @classmethod
     def of(cls, module: nn.Module) -> Self:
-        tensors = {name: buffer for name, buffer in module._buffers.items()}
+        tensors = dict(module._buffers)
         there = {name: buffer for name, buffer in tensors.items() if buffer is not None}
         with torch.no_grad():
             values = {name: buffer.detach().clone() for name, buffer in there.items()}

@@ -199,7 +199,9 @@ def _cost(checks: Mapping[int, Check]) -> Section:
     ]
     took = sum(check.seconds for check in checks.values())
     sentences = [f"{counted(len(checks), 'check').capitalize()} took {duration(took)} of the training."]
-    return Section("cost", "Time of the checks", sentences, tables=[Table("checks", columns, rows, folded="All checks")])
+    return Section(
+        "cost", "Time of the checks", sentences, tables=[Table("checks", columns, rows, folded="All checks")]
+    )
 
 
 def _number(value: float, metric: Metric) -> str:
