@@ -5,14 +5,16 @@ from pathlib import Path
 
 import unseen.exchange.record
 from json_schema import json_schema
-from unseen.exchange.record import ResultsFile
+from unseen.exchange.record import LATER, ResultsFile
 
 PLACE = Path(unseen.exchange.record.__file__).with_name("results.schema.json")
 
 
 def schema_text() -> str:
     """The file as it should be."""
-    return json.dumps(json_schema(ResultsFile, "results.schema.json"), indent=1, ensure_ascii=False) + "\n"
+    schema = json_schema(ResultsFile, "results.schema.json")
+    schema["required"] = [name for name in schema["required"] if name not in LATER]
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

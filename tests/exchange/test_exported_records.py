@@ -11,10 +11,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from run_folders import whole_data
 from scipy.stats import binomtest
+from tracked_runs import tracked_run
 
 from build_results_schema import PLACE, schema_text
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
+from unseen.exchange.check import check_results
 from unseen.exchange.export import export_runs, over_images, run_records, write_results
 from unseen.exchange.places import names_a_place, without_places
 from unseen.exchange.read import read_results_file, run_of_records
@@ -43,6 +45,8 @@ from unseen.runs.record import write_run
 from unseen.runs.score import Score
 from unseen.runs.setup import Extraction, FeatureKey, ImagesUsed, LevelsUsed, ProtocolUsed, SplitsUsed
 from unseen.runs.tables import score_table, summarise
+from unseen.studies.differences import setting_values
+from unseen.studies.toml import study_of
 
 PAGE = (Path(__file__).parents[2] / "docs/results.md").read_text()
 ABOUT = BackboneAbout("timm:x", "x.in1k", "penultimate", "cls", 384, 21_000_000, Transform(256, 292), "ab" * 32)
@@ -215,3 +219,31 @@ def test_what_cannot_be_exported_is_said(tmp_path: Path) -> None:
         export_runs([tmp_path / "run"], tmp_path / "r.json")
     with pytest.raises(UserError, match=r"written as \.json"):
         export_runs([tmp_path / "run"], tmp_path / "r.txt")
+
+
+def test_studies_are_embedded_as_text_and_as_settings(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    tracked_run(out)
+    file = export_runs([out], tmp_path / "r.json")
+    assert read_results_file(tmp_path / "r.json") == file
+    [settings] = file.study_settings
+    assert settings == dict(setting_values(study_of(file.studies[0], "", "")))
+    assert (settings["knn.k"], settings["shots"], settings["seeds"]) == (20, [2, "all"], 2)
+    assert not [each for each in check_results(tmp_path / "r.json") if each.severity == "error"]
+    record = json.loads((tmp_path / "r.json").read_text())
+    Draft202012Validator(json.loads(PLACE.read_text())).validate(record)
+
+    def errors(**changes: Any) -> list[tuple[str, str]]:
+        (tmp_path / "c.json").write_text(json.dumps(record | changes))
+        found = check_results(tmp_path / "c.json")
+        return [(each.where, each.text) for each in found if each.severity == "error"]
+
+    assert errors(study_settings=[]) == []  # as in files of before
+    assert [where for where, _ in errors(study_settings=[{**settings, "knn.k": 5}])] == ["study 1"]
+    assert [where for where, _ in errors(study_settings=[{**settings, "knn.more": 5}])] == ["study 1"]
+    assert [where for where, _ in errors(study_settings=[settings, settings])] == [""]
+    assert [where for where, _ in errors(studies=["nonsense"])] == ["study 1"]
+    older = {key: value for key, value in record.items() if key not in {"studies", "study_settings"}}
+    Draft202012Validator(json.loads(PLACE.read_text())).validate(older)
+    (tmp_path / "older.json").write_text(json.dumps(older))
+    assert list(read_results_file(tmp_path / "older.json").studies) == []

@@ -15,6 +15,7 @@ from typing import Literal
 
 from unseen.errors import UserError
 from unseen.exchange.contradictions import ROUNDING, score_contradictions, setting_contradictions
+from unseen.exchange.export import study_settings
 from unseen.exchange.hits import record_hits
 from unseen.exchange.named_protocols import named
 from unseen.exchange.places import names_a_place
@@ -72,11 +73,7 @@ def errors(file: ResultsFile) -> Iterator[Finding]:
     """The impossible values of a file."""
     if not file.records:
         yield Finding("error", "", "the file has no records")
-    for number, text in enumerate(file.studies, 1):
-        try:
-            study_of(text, f"study {number}", f"study {number}")
-        except UserError as error:
-            yield Finding("error", f"study {number}", str(error).removeprefix(f"study {number}: "))
+    yield from _study_errors(file)
     known = set[tuple[str, ...]]()
     for record in file.records:
         if record.key in known:
@@ -84,6 +81,25 @@ def errors(file: ResultsFile) -> Iterator[Finding]:
         known.add(record.key)
         for text in _record_errors(record):
             yield Finding("error", _where(record), text)
+
+
+def _study_errors(file: ResultsFile) -> Iterator[Finding]:
+    """Studies that cannot be read, and settings that are not those of their texts."""
+    if file.study_settings and len(file.study_settings) != len(file.studies):
+        counts = f"{len(file.study_settings)} settings of {len(file.studies)}"
+        yield Finding("error", "", f"the file has {counts} studies")
+    for number, text in enumerate(file.studies, 1):
+        name = f"study {number}"
+        try:
+            settings = study_settings(text, name)
+        except UserError as error:
+            yield Finding("error", name, str(error).removeprefix(f"{name}: "))
+            continue
+        given = file.study_settings[number - 1] if number <= len(file.study_settings) else settings
+        wrong = next((place for place in {**settings, **given} if settings.get(place) != given.get(place)), None)
+        if wrong is not None:
+            told = f"{given.get(wrong)} in `study_settings`, but {settings.get(wrong)} in its text"
+            yield Finding("error", name, f"{wrong} is {told}")
 
 
 def _where(record: ResultRecord) -> str:

@@ -32,6 +32,7 @@ from unseen.metrics.correlation import NORMAL_975
 from unseen.papers.comparability import PLAIN, ScoredData
 from unseen.probes.own import OWN_METRIC
 from unseen.reading.json_records import json_bytes, plain, typed
+from unseen.reading.keys import toml_value
 from unseen.runs.cautions import Caution
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.notices import Notice
@@ -39,10 +40,12 @@ from unseen.runs.results import reading_result
 from unseen.runs.score import Score, shots_name
 from unseen.runs.setup import Extraction, Setting
 from unseen.runs.tables import LOGISTIC, bootstrap_interval
+from unseen.studies.differences import setting_values
 from unseen.studies.study_file import studies_in
-from unseen.studies.toml import read_study
+from unseen.studies.toml import read_study, study_of
 from unseen.version import __version__
 
+SCALARS = (str, int, float, bool)
 FLAW = "flaw"
 """The code of a notice about damaged images or rows of zeros."""
 
@@ -55,11 +58,8 @@ def export_runs(
     The same runs give the same bytes.
 
     Args:
-        backbones: names of the backbones to export; by default all.
-        hits: also export which test images are classified correctly.
+        backbones, hits: as for `results_of_runs`.
     """
-    from unseen.runs.record import read_runs
-
     if out.suffix not in (".json", *CARDS):
         raise UserError(
             f"{out}: results are written as .json, and for a model card as .yaml, or as .md with the --- lines around "
@@ -67,6 +67,23 @@ def export_runs(
         )
     if hits and out.suffix in CARDS:
         raise UserError(f"{out}: a model card has no hits; write a results file (.json) for them")
+    file = results_of_runs(folders, backbones=backbones, hits=hits)
+    if out.suffix in CARDS:
+        write_model_card(file, out)
+    else:
+        write_results(file, out)
+    return file
+
+
+def results_of_runs(folders: Sequence[Path], *, backbones: Iterable[str] = (), hits: bool = False) -> ResultsFile:
+    """The records of runs, with their studies.
+
+    Args:
+        backbones: names of the backbones to export; by default all.
+        hits: also export which test images are classified correctly.
+    """
+    from unseen.runs.record import read_runs
+
     by_run = []
     for folder, data in zip(folders, read_runs(folders), strict=True):
         by_run.append((folder, run_records(data, folder, hits=hits)))
@@ -85,12 +102,8 @@ def export_runs(
                 f"{record.protocol}; export each run into its own file"
             )
     studies = [_study_text(path) for folder in folders for path in studies_in(folder)]
-    file = ResultsFile(SCHEMA, VERSION, __version__, [record for _, record in records.values()], studies)
-    if out.suffix in CARDS:
-        write_model_card(file, out)
-    else:
-        write_results(file, out)
-    return file
+    settings = [study_settings(text, f"study {number}") for number, text in enumerate(studies, 1)]
+    return ResultsFile(SCHEMA, VERSION, __version__, [record for _, record in records.values()], studies, settings)
 
 
 def _study_text(path: Path) -> str:
@@ -98,6 +111,18 @@ def _study_text(path: Path) -> str:
     study = read_study(path)
     files = {Path(place).name: digest for place, digest in study.files.items()}
     return str(without_places(replace(study, files=files).to_toml()))
+
+
+def study_settings(text: str, name: str) -> dict[str, Setting]:
+    """Every setting of a study in TOML by its place, such as `knn.k`."""
+    return {
+        place: value if isinstance(value, SCALARS) or _is_plain(value) else toml_value(value)
+        for place, value in setting_values(study_of(text, name, name)).items()
+    }
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, SCALARS) for each in value)
 
 
 def write_results(file: ResultsFile, out: Path) -> None:

@@ -3,12 +3,11 @@
 The format is that of modelcard.md in huggingface/hub-docs: each result of a model has a task, a data set and metrics.
 """
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
+from unseen.exchange.yaml_text import yaml_text
 from unseen.files import atomic_write
 from unseen.metrics.catalogue import METRICS
 from unseen.runs.score import shots_name
@@ -27,7 +26,7 @@ TYPES = {"top1": "accuracy"}
 
 def write_model_card(file: ResultsFile, path: Path) -> None:
     """Write the `model-index` of all backbones; in a .md file it is enclosed in the --- lines of a card's header."""
-    text = "".join(f"{line}\n" for line in _yaml({"model-index": model_index(file)}))
+    text = yaml_text({"model-index": model_index(file)})
     with atomic_write(path) as written:
         written.write((f"---\n{text}---\n" if path.suffix == ".md" else text).encode())
 
@@ -71,19 +70,3 @@ def _metric(record: ResultRecord, score: ScoreFacts) -> dict[str, Any]:
         "name": name,
         "args": {**arguments, "seeds": len(score.seeds), **ends},
     }
-
-
-def _yaml(value: Any, indent: str = "") -> Iterator[str]:
-    """Lines of YAML; scalars and lists of numbers are written as JSON, which is valid YAML."""
-    for key, each in value.items():
-        if isinstance(each, dict):
-            yield f"{indent}{key}:"
-            yield from _yaml(each, f"{indent}  ")
-        elif isinstance(each, list) and each and isinstance(each[0], dict):
-            yield f"{indent}{key}:"
-            for item in each:
-                first, *rest = _yaml(item, f"{indent}  ")
-                yield f"{indent}- {first.removeprefix(indent + '  ')}"
-                yield from rest
-        else:
-            yield f"{indent}{key}: {json.dumps(each)}"

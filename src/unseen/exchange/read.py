@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from unseen.errors import UserError
-from unseen.exchange.record import SCHEMA, VERSION, BackboneFacts, ResultRecord, ResultsFile, Told
+from unseen.exchange.record import LATER, SCHEMA, VERSION, BackboneFacts, ResultRecord, ResultsFile, Told
 from unseen.features.about import BackboneAbout
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.papers.comparability import ScoredData
@@ -36,7 +36,8 @@ def read_results_file(path: Path) -> ResultsFile:
         )
     with reading(path, "a results file", ADVICE):
         json.dumps(record, allow_nan=False)  # Python's JSON reader accepts NaN and infinities, which JSON does not have
-        file: ResultsFile = typed(record, ResultsFile, str(path))
+        earlier: dict[str, Any] = {name: [] for name in LATER}
+        file: ResultsFile = typed(earlier | record, ResultsFile, str(path))
     return file
 
 

@@ -15,6 +15,8 @@ from unseen.runs.setup import Setting
 
 SCHEMA: Literal["unseen-results"] = "unseen-results"
 VERSION: Literal[1] = 1
+LATER = ("studies", "study_settings")
+"""Lists that files of earlier versions do not have."""
 Over = Literal["seeds", "concepts", "episodes", "images"]
 """What an interval resamples; intervals over concepts resample seeds too."""
 
@@ -203,4 +205,8 @@ class ResultsFile:
     studies: Annotated[
         Sequence[str],
         "The studies of the runs as TOML, with every setting; of files there are only names and hashes.",
+    ] = ()
+    study_settings: Annotated[
+        Sequence[Mapping[str, Setting]],
+        "The settings in each of `studies` by their places, such as `knn.k`; empty in files of earlier versions.",
     ] = ()

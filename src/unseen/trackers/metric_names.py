@@ -1,7 +1,7 @@
 """Names of scores in trackers: `DATASET/PROBE/METRIC`, or `DATASET/PROBE/8_shot/METRIC` with 8 samples per class.
 
 A part consists of ASCII letters, digits and underscores, and the first one does not start with a digit: by such names
-Weights & Biases sorts and filters, and every tracker takes them. A hyphen becomes an underscore. A part with other
+Weights & Biases sorts and filters, and every tracker takes them. Hyphens and dots become underscores. A part with other
 characters also gets four digits of the SHA-256 of its true text, so that no two names of that kind are the same.
 """
 
@@ -11,7 +11,7 @@ from hashlib import sha256
 
 LONGEST = 60
 """Characters of a part; MLflow takes 250 for the whole name."""
-PLAIN = re.compile(r"[A-Za-z0-9_-]+")
+PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 OTHER = re.compile(r"[^A-Za-z0-9_]")
 
 

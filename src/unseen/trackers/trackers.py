@@ -100,7 +100,7 @@ class Trackers:
         each.sheltered.attempt(log)
 
     def _refuse_same_name(self, score: LoggedScore) -> None:
-        """Two data sets whose names differ only in hyphens and underscores would be one curve."""
+        """Two data sets whose names differ only in hyphens, dots and underscores would be one curve."""
         identity = score.dataset, score.probe, score.metric
         known = self._identities.setdefault(score.name, identity)
         if known != identity:

@@ -89,7 +89,9 @@ class WeightsAndBiases:
                 settings=wandb.Settings(console="off", quiet=True),
             )
         except wandb.errors.UsageError as error:
-            raise UserError(f"Weights & Biases: {str(error).rstrip('.')}") from None
+            raise UserError(
+                f"Weights & Biases: {str(error).rstrip('.')}; without a network, set WANDB_MODE=offline"
+            ) from None
 
 
 LOGGER = Logger(

@@ -1,0 +1,1 @@
+"""Published descriptions of formats of others; README.md names their sources and licences."""
