@@ -17,6 +17,7 @@ from unseen.monitoring.scores import Check, StepScore
 from unseen.probes.units import hit_units
 from unseen.report.core.export import page_figures
 from unseen.report.monitoring.page import monitor_page
+from unseen.report.of_runs import report_on
 from unseen.trackers.tracker import LoggedEnd, LoggedPlan, LoggedScore
 
 IMAGES = 400
@@ -103,6 +104,22 @@ def test_page(tmp_path: Path) -> None:
     assert row.cells[7].values[0] == pytest.approx(-0.005)
     with pytest.raises(UserError, match="no scores"):
         monitor_page(tmp_path, {}, METRICS)
+
+
+def test_page_of_a_folder_names_what_failed(tmp_path: Path) -> None:
+    monitor = unseen.Monitor(study_of(pictures(tmp_path / "data")), every=1, out=tmp_path / "out", transform=SIDE)
+    for step in range(3):
+        if step == 1:
+            with pytest.warns(RuntimeWarning, match="is not a torch"):
+                monitor(step, 3)
+        else:
+            monitor(step, small().encoder)
+    assert unseen.report(tmp_path / "out", tmp_path / "page.html") == tmp_path / "page.html"
+    page = report_on([tmp_path / "out"]).page
+    assert [each for each in page.notices if "step 1:" in each and "is not a torch" in each]
+    assert f"{SIDE} pixels" in page.sections[-1].facts["Images"]
+    with pytest.raises(UserError, match="page of their own"):
+        unseen.report(tmp_path / "out", tmp_path / "page.html", axes=True)
 
 
 class Kept:

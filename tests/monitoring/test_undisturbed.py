@@ -150,3 +150,31 @@ def test_restored_also_after_an_error() -> None:
         raise ZeroDivisionError
     assert [network.training, network.encoder[3].training] == [True, False]
     assert torch.equal(state, torch.get_rng_state())
+
+
+@pytest.mark.gpu
+def test_training_on_a_gpu_gives_the_same_weights(tmp_path: Path) -> None:
+    """With Dropout, which draws on the GPU, and with gradients that are scaled under autocast."""
+    monitor = unseen.Monitor(study_of(pictures(tmp_path / "data")), every=2, out=tmp_path / "out", transform=SIDE)
+    found = []
+    for monitored in (False, True):
+        torch.manual_seed(0)
+        network = nn.Sequential(
+            nn.Flatten(), nn.Linear(3 * SIDE**2, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Dropout(0.5), nn.Linear(64, 3)
+        ).cuda()
+        optimiser = torch.optim.SGD(network.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cuda")
+        for step in range(6):
+            with torch.autocast("cuda", dtype=torch.float16):
+                scores = network(torch.randn(16, 3, SIDE, SIDE, device="cuda"))
+                if monitored:
+                    monitor(step, network)
+                loss = nn.functional.cross_entropy(scores, torch.randint(3, (16,), device="cuda"))
+            optimiser.zero_grad()
+            scaler.scale(loss).backward()
+            scaler.step(optimiser)
+            scaler.update()
+        found.append([each.cpu() for each in network.state_dict().values()])
+    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+    assert [*monitor.checks] == [0, 2, 4]
+    assert all(not check.failures for check in monitor.checks.values())

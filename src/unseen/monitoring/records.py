@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.files import atomic_write
 from unseen.monitoring.scores import Check, Failure, StepScore
-from unseen.reading.json_records import read_json
+from unseen.reading.json_records import read_json, typed
 
 SCORES, ABOUT = "scores.jsonl", "monitor.json"
 FORMAT = 1
@@ -98,6 +99,30 @@ def keep_same(folder: Path, described: Mapping[str, Any]) -> None:
         return
     with atomic_write(path) as file:
         file.write(json.dumps(record, indent=1).encode())
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a folder has scores of, as far as a page shows it.
+
+    Attributes:
+        images: data set → split → hash.
+    """
+
+    transform: Transform
+    images: Mapping[str, Mapping[str, str]]
+
+
+def described(folder: Path) -> Described | None:
+    """What a folder has scores of; None if it does not say so."""
+    path = folder / ABOUT
+    if not path.is_file():
+        return None
+    known = read_json(path)
+    return Described(
+        typed(known.get("transform"), Transform, f"{path}, transform"),
+        typed(known.get("images"), dict[str, dict[str, str]], f"{path}, images"),
+    )
 
 
 def start_anew(folder: Path) -> None:

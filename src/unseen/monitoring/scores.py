@@ -80,10 +80,15 @@ class Failure:
     of_disk: bool = False
 
     @property
-    def sentence(self) -> str:
+    def words(self) -> str:
         """What failed, and why; the same at every step."""
         of = " on ".join(filter(None, [self.probe, self.dataset]))
-        return f"unseen.Monitor: {of + ': ' if of else ''}{self.failed}; the training goes on"
+        return f"{of + ': ' if of else ''}{self.failed}"
+
+    @property
+    def sentence(self) -> str:
+        """The warning about it."""
+        return f"unseen.Monitor: {self.words}; the training goes on"
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from unseen.backbones.backbone import resized
 from unseen.errors import UserError
-from unseen.metrics.catalogue import Metric
+from unseen.metrics.catalogue import METRICS, Metric
 from unseen.monitoring.best import Best, Curve, best, curves
+from unseen.monitoring.records import SCORES, Records, described
 from unseen.monitoring.scores import Check
 from unseen.report.core.looks import COLOURS, DASHES, SYMBOLS
 from unseen.report.core.metric_words import metric_words, probe_words
@@ -30,7 +32,11 @@ Metrics = Mapping[str, Metric]
 
 
 def monitor_page(folder: Path, checks: Mapping[int, Check], metrics: Metrics) -> Page:
-    """The page of all checks of a folder."""
+    """The page of all checks.
+
+    Args:
+        folder: that of the monitor, whose description of what is measured is shown if it is there.
+    """
     every = curves(checks.values())
     if not every:
         raise UserError(f"{folder}: there are no scores yet; a page needs at least one check")
@@ -42,14 +48,58 @@ def monitor_page(folder: Path, checks: Mapping[int, Check], metrics: Metrics) ->
     sections = [replace(shown, tables=[_table(first, metrics)], note=BARS)]
     if others:
         sections.append(_scores("further", "Further metrics", others, lines, metrics))
-    failures = list(dict.fromkeys(each.sentence for check in checks.values() for each in check.failures))
     sections.append(_cost(checks))
-    facts = [counted(len(checks), "check"), f"steps {min(checks):,} to {max(checks):,}"]
+    steps = f"steps {min(checks):,} to {max(checks):,}" if len(checks) > 1 else f"step {min(checks):,}"
+    facts = [counted(len(checks), "check"), steps]
     findings = [*_findings(checks, first, metrics)]
-    notices = [*([CHANCE] if len(checks) > 1 else []), *(_capital(each) for each in failures)]
+    notices = [*([CHANCE] if len(checks) > 1 else []), *_failures(checks)]
     return Page(
-        TITLE, [*sections, provenance_section({"Folder": str(folder)})], facts=facts, notices=notices, findings=findings
+        TITLE, [*sections, provenance_section(_provenance(folder))], facts=facts, notices=notices, findings=findings
     )  # fmt: skip
+
+
+def is_monitored(folders: Sequence[Path]) -> bool:
+    """Whether this is one folder, of a monitor."""
+    return len(folders) == 1 and (folders[0] / SCORES).is_file()
+
+
+def page_of_folder(folder: Path) -> Page:
+    """The page of what a monitor has written so far; metrics of the user's own are without direction here."""
+    checks = Records.read(folder).checks
+    names = {score.metric for check in checks.values() for score in check.scores}
+    own = {name: Metric(name, None, None, None, "score") for name in names - METRICS.keys()}
+    return monitor_page(folder, checks, {**METRICS, **own})
+
+
+def _provenance(folder: Path) -> dict[str, str]:
+    """What is measured, and how images are prepared."""
+    known = described(folder)
+    if known is None:
+        return {}
+    transform, splits = known.transform, {name: joined([*of]) for name, of in known.images.items()}
+    numbers = (", ".join(f"{value:g}" for value in values) for values in (transform.mean, transform.std))
+    return {
+        "Data sets": "; ".join(f"{name} ({of})" for name, of in splits.items()),
+        "Images": resized(transform),
+        "Pixels": "{} in 0…1, minus ({}), divided by ({})".format(transform.channels, *numbers),
+    }
+
+
+def _failures(checks: Mapping[int, Check]) -> Iterator[str]:
+    """A notice about each thing that failed, with its steps."""
+    steps: dict[str, list[int]] = {}
+    for step, check in checks.items():
+        for each in check.failures:
+            steps.setdefault(each.words, []).append(step)
+    for words, at in steps.items():
+        yield f"Failed at {_some_steps(at)}: {words}."
+
+
+def _some_steps(steps: Sequence[int]) -> str:
+    """Steps in words: the first ones, and the number of the others."""
+    named, more = [f"{step:,}" for step in steps[:MOST_NAMED]], len(steps) - MOST_NAMED
+    word = "step" if len(steps) == 1 else "steps"
+    return f"{word} {', '.join(named)} and {more} more" if more > 0 else f"{word} {joined(named)}"
 
 
 def _findings(checks: Mapping[int, Check], first: Sequence[Curve], metrics: Metrics) -> Iterator[str]:
@@ -68,11 +118,8 @@ def _best_words(found: Best, datasets: int, metric: Metric) -> str:
     probe, value = f"{probe_name(found.probe)}", f"{metric_words(found.metric)} {_number(found.value, metric)}{mean}"
     if not found.ties:
         return f"Best by {probe}: step {found.step:,} ({value})."
-    named = joined([f"{step:,}" for step in found.ties[:MOST_NAMED]])
-    more = len(found.ties) - MOST_NAMED
-    others = f"{named} and {more} more" if more > 0 else named
-    steps = "step" if len(found.ties) == 1 else "steps"
-    return f"By {probe}, step {found.step:,} is highest ({value}), but not resolved from {steps} {others}."
+    others = _some_steps(found.ties)
+    return f"By {probe}, step {found.step:,} is best ({value}), but not resolved from {others}."
 
 
 def probe_name(name: str) -> str:
