@@ -5,7 +5,8 @@
 
 Generated photographs (JPEG, 8,000 for training and 2,000 for testing, 100 classes) are measured with nearest neighbours
 and the linear probe, by a ViT-S with random weights, of timm if that can be imported. Every check is timed with the
-device synchronised, and trains the network for a few steps before it, so that its features change.
+device synchronised, and the network is trained for a few steps before it, so that its features change. NumPy, SciPy,
+PyTorch and Pillow are enough to run it.
 
 The plain loop is what one writes without a library: a DataLoader decodes and resizes every image at every check, the
 features are those of a forward pass under autocast, neighbours come from one product and `topk`, and the linear probe
@@ -20,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -27,12 +29,20 @@ import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, Dataset
+from torch.utils import data as loading
+from torch.utils.data import DataLoader
 
-import unseen
+import absent_packages
 from machine import describe, timed
-from unseen.data.core.decoding.transform import IMAGENET_MEAN, IMAGENET_STD
-from unseen.probes.many_shot import task_protocol
+
+absent_packages.replace()  # before the package is imported
+import unseen  # noqa: E402
+from unseen.data.core.dataset import Dataset  # noqa: E402
+from unseen.data.core.decoding.transform import IMAGENET_MEAN, IMAGENET_STD  # noqa: E402
+from unseen.data.core.manifest import Manifest  # noqa: E402
+from unseen.data.core.open_dataset import OpenDataset  # noqa: E402
+from unseen.data.core.source import Entry  # noqa: E402
+from unseen.probes.many_shot import task_protocol  # noqa: E402
 
 TEST_SHARE, VALIDATION_SHARE = 0.2, 0.2
 NEIGHBOURS = 20
@@ -117,7 +127,7 @@ def write_pictures(root: Path, images: int, classes: int, size: int) -> dict[str
     return places
 
 
-class Decoded(Dataset[tuple[Tensor, int]]):
+class Decoded(loading.Dataset[tuple[Tensor, int]]):
     """Images as a plain loop reads them: bytes of the resized image, for the same pixels."""
 
     def __init__(self, places: Sequence[tuple[Path, int]], size: int) -> None:
@@ -204,12 +214,34 @@ def train(net: nn.Module, size: int, device: torch.device, steps: int = 3) -> No
         optimiser.step()
 
 
+@dataclass(frozen=True, eq=False)
+class Files:
+    """Image files as a source of a data set."""
+
+    paths: Sequence[Path]
+    entries: Sequence[Entry]
+    about: dict[str, str] = field(default_factory=dict)
+
+    def read(self, number: int) -> bytes:
+        return self.paths[number].read_bytes()
+
+
+def opened(places: dict[str, list[tuple[Path, int]]], classes: int) -> OpenDataset:
+    """The images as a data set; a fifth of the training images, evenly spread, are for validation."""
+    every = [(path, f"{label:03d}", split) for split, of in places.items() for path, label in of]
+    entries = [Entry(path.name, label) for path, label, _ in every]
+    among = {path: number // classes for number, (path, _) in enumerate(places["train"])}
+    splits = ["val" if among.get(path, 1) % round(1 / VALIDATION_SHARE) == 0 else split for path, _, split in every]
+    dataset = Dataset("pictures", "generated pictures", classes, test="author", validation="author")
+    return OpenDataset(dataset, Files([path for path, _, _ in every], entries), Manifest(entries, splits))
+
+
 def measure_monitor(
-    net: nn.Module, pictures: Path, out: Path, options: argparse.Namespace, device: torch.device
+    net: nn.Module, data: OpenDataset, out: Path, options: argparse.Namespace, device: torch.device
 ) -> float:
     """Print the seconds of every check, and return the median of those after the first."""
-    study = unseen.study("ericsson-2021", datasets=[pictures], probes=["knn", "linear"], shots="all", seeds=1)
-    monitor = unseen.Monitor(study, every=1, out=out, transform=options.size, workers=options.workers)
+    study = unseen.study("ericsson-2021", probes=["knn", "linear"], shots="all", seeds=1)
+    monitor = unseen.Monitor(study, every=1, out=out, data=data, transform=options.size, workers=options.workers)
     print("| check | features (s) | probes (s) | together (s) | kNN | linear |")
     print("| --- | --- | --- | --- | --- | --- |")
     together = []
@@ -223,8 +255,7 @@ def measure_monitor(
         row = [check.extraction, together[-1] - check.extraction, together[-1]]
         label = "monitor, first" if number == 0 else "monitor, later"
         print(f"| {label} | {' | '.join(f'{each:.2f}' for each in row)} | {' | '.join(scores)} |", flush=True)
-    seconds = monitor.scores().drop_duplicates(["step", "probe"], keep="first")
-    fits = {name: of["seconds"].iloc[-1] for name, of in seconds.groupby("probe")}
+    fits = {each.probe: each.seconds for each in monitor.checks[options.checks - 1].scores}
     print("Last fits: " + ", ".join(f"{name} {value:.2f} s" for name, value in fits.items()) + "\n")
     return float(np.median(together[1:] or together))
 
@@ -272,7 +303,7 @@ def main() -> None:
         started = time.perf_counter()
         places = write_pictures(root / "pictures", options.images, options.classes, options.size)
         print(f"images written in {time.perf_counter() - started:.1f} s\n")
-        later = measure_monitor(net, root / "pictures", root / "monitor", options, device)
+        later = measure_monitor(net, opened(places, options.classes), root / "monitor", options, device)
         pinned = device.type == "cuda"
         loaders = {
             split: DataLoader(Decoded(of, options.size), 128, num_workers=options.workers, pin_memory=pinned)
