@@ -194,6 +194,12 @@ def python_knn(studio: Studio) -> bytes:
     return studio.file("shots.png")
 
 
+def while_training(studio: Studio) -> bytes:
+    """The curves of the first example of docs/while-training.md, from the top of its page to them."""
+    studio.python("while-training.md", 'monitor.report("monitor.html")')
+    return studio.page("monitor.html", last="#scores .plot")
+
+
 def shifts(studio: Studio) -> bytes:
     """The fit of the pool that ships with the package, as in docs/model-pools.md."""
     shutil.copy(str(files("unseen.demo") / "data/emoji_pool.csv"), studio.work / "emoji_pool.csv")
@@ -295,6 +301,7 @@ PICTURES: dict[str, Callable[[Studio], bytes]] = {
     "levels.png": levels,
     "examples.png": examples,
     "python-knn.png": python_knn,
+    "while-training.png": while_training,
     "shifts.png": shifts,
     "drawing_pool.png": drawing_pool,
     "axes.png": axes,

@@ -93,8 +93,11 @@ LONG = {
     "real-difference.md",
     "shift-pipeline.md",
     "studies.md",
+    "while-training.md",
 }
 """Pages that train or extract for several seconds: the long suite runs them."""
+WARNING = {"while-training.md"}
+"""Pages that use training libraries, which warn about what other libraries have deprecated."""
 
 READERS_OWN = {
     "README.md": [features, accuracies],
@@ -107,7 +110,13 @@ READERS_OWN = {
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.long_suite] if page.name in LONG else [])
+        pytest.param(
+            page,
+            marks=[
+                *([pytest.mark.long_suite] if page.name in LONG else []),
+                *([pytest.mark.filterwarnings("default")] if page.name in WARNING else []),
+            ],
+        )
         for page in PAGES
         if page.name not in NOTHING_TO_RUN
     ],

@@ -24,6 +24,9 @@ Definition = ast.FunctionDef | ast.ClassDef
 RESULTS = {
     "ProbeResult": ["unseen.api.probe_result", "unseen.studies.array_probing.ArrayScores"],
     "Run": ["unseen.api.run"],
+    "Check": ["unseen.monitoring.scores"],
+    "StepScore": ["unseen.monitoring.scores"],
+    "Best": ["unseen.monitoring.best"],
     "Study": ["unseen.studies.study"],
     "Plan": ["unseen.studies.plan"],
     "Plans": ["unseen.analyses.power.plans"],
@@ -85,7 +88,9 @@ def api_reference() -> str:
                 for each in classes:
                     lines += ["", *_class(Module.parse(origin).definition(each), f"unseen.probes.{each}", each, 3)]
         else:
-            lines += ["", *_function(Module.parse(module).definition(name), f"unseen.{name}", name, 2)]
+            found = Module.parse(module).definition(name)
+            made = _made if isinstance(found, ast.ClassDef) else _function
+            lines += ["", *made(found, f"unseen.{name}", name, 2)]
     lines += ["", "## Results"]
     for name, (origin, *bases) in RESULTS.items():
         inherited = [Module.parse(base.rpartition(".")[0]).definition(base.rpartition(".")[2]) for base in bases]
@@ -114,6 +119,18 @@ def _function(node: Definition, name: str, anchor: str, depth: int) -> Iterator[
         raise TypeError(f"{name} is not a function")
     yield from (f"{'#' * depth} {name} {{ #{anchor} }}", "", "```python", _signature(node, name), "```", "")
     yield _prose(node)
+
+
+def _made(node: Definition, name: str, anchor: str, depth: int) -> Iterator[str]:
+    """A class that users make objects of: how one is made, and its methods; the object itself may be called."""
+    special = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef) and each.name[:2] == "__"}
+    init = special["__init__"]
+    yield from (f"{'#' * depth} {name} {{ #{anchor} }}", "", "```python", _signature(init, name), "```", "")
+    yield from (_prose(node), "", _prose(init))
+    if "__call__" in special:
+        yield from ("", *_function(special["__call__"], anchor.lower(), f"{anchor}.call", depth + 1))
+    for each in [each for each in node.body if isinstance(each, ast.FunctionDef) and not each.name.startswith("_")]:
+        yield from ("", *_function(each, each.name, f"{anchor}.{each.name}", depth + 1))
 
 
 def _class(node: Definition, name: str, anchor: str, depth: int, bases: Sequence[Definition] = ()) -> Iterator[str]:

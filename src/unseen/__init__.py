@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unseen.api.example import example
     from unseen.api.features import extract, load_backbone, open_dataset
     from unseen.api.levels import build_levels, levels, similarity
+    from unseen.api.monitor import Monitor
     from unseen.api.panel import panel
     from unseen.api.papers import leaderboard, published
     from unseen.api.planning import power
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from unseen.report.of_runs import report
 
 __all__ = [
+    "Monitor",
     "__version__",
     "build_levels",
     "check",
@@ -55,6 +57,7 @@ __all__ = [
 ]
 
 _WHERE = {
+    "Monitor": "monitor",
     "build_levels": "levels",
     "check": "results",
     "duplicates": "duplicates",

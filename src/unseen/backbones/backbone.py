@@ -83,11 +83,6 @@ def device_of(module: "nn.Module") -> "torch.device":
 def describe(spec: Spec) -> list[tuple[str, str]]:
     """A specification in words: (property, value) per line."""
     transform = spec.transform
-    if transform.resize is None:
-        resize = "as it is"
-    else:
-        sides = "both sides" if transform.squash else "shortest side"
-        resize = f"{sides} to {transform.resize} pixels, {transform.interpolation}"
     numbers = ", ".join(f"{value:g}" for value in transform.mean), ", ".join(f"{value:g}" for value in transform.std)
     lines = [
         ("backbone", spec.id),
@@ -96,11 +91,19 @@ def describe(spec: Spec) -> list[tuple[str, str]]:
         ("features", f"{spec.dimension} dimensions, from {_LAYERS.get(spec.layer, f'the layer {spec.layer}')}"),
         ("pooling", _POOLS[spec.pool]),
         ("parameters", f"{spec.parameters:,} without the classifier"),
-        ("resize", resize),
+        ("resize", resized(transform)),
         ("crop", f"centre, {transform.size} × {transform.size} pixels"),
         ("pixels", f"{transform.channels} in 0…1, minus ({numbers[0]}), divided by ({numbers[1]})"),
     ]
     return [line for line in lines if line != ("tensors", "sha256:")]
+
+
+def resized(transform: Transform) -> str:
+    """How images are resized, in words."""
+    if transform.resize is None:
+        return "as it is"
+    sides = "both sides" if transform.squash else "shortest side"
+    return f"{sides} to {transform.resize} pixels, {transform.interpolation}"
 
 
 _LAYERS = {

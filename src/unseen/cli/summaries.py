@@ -31,10 +31,13 @@ def print_summary(found: "Reported", table: Path | None) -> None:
         print_shift_results(found.source, table)
     elif isinstance(found.source, RunData):
         print_scores(found.source, table)
-    else:
+    elif found.source is not None:
         from unseen.cli.task_results import print_task_results
 
         print_task_results(found.source, table)
+    else:
+        for sentence in found.page.findings:
+            console().print(sentence)
     _print_suites(found)
 
 

@@ -105,6 +105,7 @@ def decode_pixels(
     *,
     device: "torch.device",
     workers: int = 0,
+    exif: bool = False,
     watch: Callable[[int, int], None] = lambda _, __: None,
 ) -> list[Pixels]:
     """The images of a source at given indices, in that order; an image that cannot be read or decoded is an error.
@@ -115,13 +116,14 @@ def decode_pixels(
         folder: the images of each geometry are stored in a folder below it, named by the hash of ids, fingerprint and
             geometry.
         workers: number of decoding processes; 0 decodes in this one.
+        exif: turn images by their EXIF orientation.
         watch: called with the numbers of images done and in total after every block.
     """
     ids = [source.entries[number].id for number in numbers.tolist()]
     sets = {}
     for transform, count in wanted:
         shape = geometry(transform)
-        sets[shape] = _Kept(shape, folder, ids[:count], fingerprint(source, numbers[:count]))
+        sets[shape] = _Kept(shape, folder, ids[:count], fingerprint(source, numbers[:count]), exif)
     todo = []
     for start in range(0, len(numbers), BLOCK):
         missing = tuple(
@@ -129,7 +131,7 @@ def decode_pixels(
         )
         if missing:
             todo.append(Piece(0, start, min(start + BLOCK, len(numbers)), missing))
-    decoder = Decoder(source, numbers, todo, fast=False, exif=False)
+    decoder = Decoder(source, numbers, todo, fast=False, exif=exif)
     with closing(decoded(decoder, workers=workers if todo else 0, device=device)) as batches:
         for piece, batch in zip(todo, batches, strict=True):
             if batch.unreadable:
@@ -150,10 +152,13 @@ class _Kept:
     folder: Path
     ids: Sequence[str]
     images: str
+    exif: bool = False
 
     @cached_property
     def key(self) -> str:
-        return sha256(json.dumps([asdict(self.shape), list(self.ids), self.images]).encode()).hexdigest()[:32]
+        turned = ["exif"] if self.exif else []  # not in the keys from before there was this choice
+        described = [asdict(self.shape), list(self.ids), self.images, *turned]
+        return sha256(json.dumps(described).encode()).hexdigest()[:32]
 
     @property
     def starts(self) -> range:

@@ -32,10 +32,14 @@ REPORT = "report.html"
 
 @dataclass(frozen=True)
 class Reported:
-    """A page, its data, what can be compared in them, and the requested comparison of two backbones."""
+    """A page, its data, what can be compared in them, and the requested comparison of two backbones.
+
+    Attributes:
+        source: None for a network in training.
+    """
 
     page: "Page"
-    source: "RunData | TaskPage | ShiftPage | AxesPage"
+    source: "RunData | TaskPage | ShiftPage | AxesPage | None"
     every: "Comparables | None" = None
     pair: "PairComparison | None" = None
 
@@ -55,7 +59,7 @@ def report(
     export: str | PathLike[str] | None = None,
     open: bool = False,  # noqa: A002  (the name of the option)
 ) -> Path:
-    """Write the page of one or several runs.
+    """Write the page of one or several runs, or of the folder of an `unseen.Monitor`.
 
     Runs on one axis (concepts, tasks or shifts) are compared; runs on several share the page across axes.
 
@@ -124,7 +128,13 @@ def report_on(
         id_sets, ood_sets: for runs on test sets of shifts, the columns to fit; by default derived from the test sets.
         beside: the folder that the page is written into, to link to the studies of the runs.
     """
+    from unseen.report.monitoring.page import is_monitored, page_of_folder
+
     across = published or axes or shifts is not None
+    if is_monitored(folders):
+        if across or compare is not None:
+            raise UserError(f"{folders[0]}: has the scores of a network in training, which have a page of their own")
+        return Reported(page_of_folder(folders[0]), None)
     if not folders and not published and shifts is None:
         raise UserError(f"no runs to report on; give the folder of at least one run, or {argument('published')}")
     if compare is not None and (across or not folders):

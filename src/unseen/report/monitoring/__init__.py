@@ -1,0 +1,1 @@
+"""The page of a network in training: its scores against steps."""
