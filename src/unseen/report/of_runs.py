@@ -215,7 +215,7 @@ def _compared(found: Reported, data: "RunData", every: "Comparables", pair: "Pai
     findings, choice = [*found.page.findings], choice_section(data, every, drawn)
     if choice is not None:
         findings.insert(0, choice.sentences[0])
-        sections.insert(0 if pair is None else 1, choice)
+        sections.insert(0 if pair is None else 1, replace(choice, sentences=()))  # the page begins with its sentence
     return replace(found, page=replace(found.page, sections=sections, findings=findings), every=every, pair=pair)
 
 

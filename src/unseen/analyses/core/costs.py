@@ -5,7 +5,7 @@ that ranks are from (`unseen.metrics.paired.standings`). A higher mean alone dom
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -146,17 +146,26 @@ def machine_of(speed: ForwardSpeed | None) -> Machine | None:
 def choice_of(data: RunData, every: Comparables) -> Choice | None:
     """The ranking that decides, of the most data sets, with the costs of its backbones.
 
-    None if nothing but dimensions is known of what they cost, or if no backbone has a rank or is the only one.
+    None if nothing but dimensions is known of what they cost, or if there is nothing to rank.
 
     Args:
         every: what can be compared with the most shots of each probe.
     """
-    costs = costs_of(data.backbones)
-    if not any(each.parameters is not None for each in costs.values()):
+    if not are_known(data.backbones):
         return None
-    found = [each for each in rankings_by(data, most_shots(data), compared=every) if each.ranked]
+    return decisive(rankings_by(data, most_shots(data), compared=every), data.backbones)
+
+
+def decisive(rankings: Iterable[Ranking], backbones: Sequence[Backbone]) -> Choice | None:
+    """The ranking of the most data sets, with the costs of its backbones; None if no backbone has a rank or value."""
+    found = [each for each in rankings if each.ranked]
     ranking = max(found, key=lambda each: len(each.by), default=None)
-    return None if ranking is None else Choice(ranking, costs)
+    return None if ranking is None or not are_known(backbones) else Choice(ranking, costs_of(backbones))
+
+
+def are_known(backbones: Sequence[Backbone]) -> bool:
+    """Whether more than dimensions is known of what some backbone costs."""
+    return any(each.cost is not None and each.cost.parameters is not None for each in backbones)
 
 
 def costs_of(backbones: Sequence[Backbone]) -> dict[str, BackboneCost]:

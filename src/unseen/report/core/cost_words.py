@@ -32,6 +32,14 @@ def value_text(axis: Axis, value: float) -> str:
     return f"{1000 * value:.3g} ms per image" if axis == "time" else f"{amount_text(value)} {axis}"
 
 
+def cost_texts(cost: BackboneCost | None) -> list[str]:
+    """Parameters, multiply-adds, milliseconds per image and dimensions; a dash for what is not known."""
+    known = cost or BackboneCost()
+    time = f"{1000 / known.speed.rate:.3g}" if known.speed else "–"
+    counts = ["–" if number is None else amount_text(number) for number in (known.parameters, known.multiply_adds)]
+    return [*counts, time, "–" if known.dimension is None else f"{known.dimension:,}"]
+
+
 def choice_sentence(choice: Choice, titles: Mapping[str, str]) -> Markup:
     """Who is best or shares the first place, what it costs, and which of those that tie is the cheapest."""
     ranking, names = choice.ranking, [each.backbone for each in choice.first]
@@ -44,23 +52,24 @@ def choice_sentence(choice: Choice, titles: Mapping[str, str]) -> Markup:
         return sentence.format(best, by, costs)
     if len(names) == 1:
         return Markup("{} is best by {}{}.").format(best, by, costs)
-    sentence = Markup("{} share the first place by {}, not resolved from each other: {}.")
-    return sentence.format(_listed(names), by, _cheapest(choice, names))
+    tied = "their difference is" if len(names) == 2 else "their differences from the best are"
+    sentence = Markup("{} share the first place by {}: {} not resolved. {}.")
+    return sentence.format(_listed(names), by, tied, _cheapest(choice, names))
 
 
 def _cheapest(choice: Choice, names: Sequence[str]) -> Markup:
-    """The cheapest of those that tie, by every cost that is known of all of them."""
+    """The cheapest of those that tie, by every cost that is known of all of them: a sentence without its full stop."""
     least = {axis: of for axis in choice.axes if (of := choice.cheapest(axis))}
     if not least:
         lacking = [name for name in names if not any(choice.value(name, axis) is not None for axis in choice.axes)]
-        return Markup("which is the cheapest is not known, as costs of {} are not").format(_listed(lacking or names))
+        return Markup("Which is the cheapest is not known, as costs of {} are not").format(_listed(lacking or names))
     if all(len(of) == len(names) for of in least.values()):
-        return Markup("they cost the same{}").format(_costs(choice, names[0], [*least]))
+        return Markup("They cost the same{}").format(_costs(choice, names[0], [*least]))
     always = [name for name in names if all(name in of for of in least.values())]
     if always:
-        return Markup("the cheapest of them is {}{}").format(_code(always[0]), _costs(choice, always[0], [*least]))
+        return Markup("The cheapest of them is {}{}").format(_code(always[0]), _costs(choice, always[0], [*least]))
     parts = [_least(choice, axis, of) for axis, of in least.items()]
-    return Markup("of them, {} and {}").format(Markup(", ").join(parts[:-1]), parts[-1])
+    return Markup("Of them, {} and {}").format(Markup(", ").join(parts[:-1]), parts[-1])
 
 
 def _least(choice: Choice, axis: Axis, names: Sequence[str]) -> Markup:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from unseen.analyses.core.comparables import Comparables
-from unseen.analyses.core.costs import AXES, Axis, Choice, Placed, choice_of
+from unseen.analyses.core.costs import AXES, Axis, Choice, Placed, choice_of, machine_of
 from unseen.features.costs import BackboneCost
 from unseen.metrics.catalogue import Metric
 from unseen.report.core import model
@@ -24,29 +24,32 @@ LABELS: Mapping[Axis, tuple[str, float]] = {
 
 
 def choice_section(data: RunData, every: Comparables, drawn: frozenset[str]) -> Section | None:
-    """The section, with its sentence first; None if nothing is known of what backbones cost.
+    """The section of a run, with its sentence first; None if nothing is known of what backbones cost.
 
     Args:
         drawn: backbones that have a colour and a mark on the page.
     """
     choice = choice_of(data, every)
-    if choice is None:
-        return None
     titles = {domain.name: domain.title for domain in data.domains}
+    return None if choice is None else section_of(choice, titles, drawn)
+
+
+def section_of(choice: Choice, titles: Mapping[str, str], drawn: frozenset[str]) -> Section:
+    """The section about one ranking."""
     figures = [_figure(choice, axis, titles, drawn) for axis in choice.axes] if len(choice.ranking.ranked) > 1 else []
     shown = [figure for figure in figures if figure is not None]
     options = [figure.choice[1] for figure in shown]
     choices = [
         model.Choice("Cost", NAME, [(axis, TITLES[axis]) for axis in AXES if axis in options], options[0], buttons=True)
     ] if options else []  # fmt: skip
-    table = cost_rows(choice, titles, drawn)
+    table = _table(choice, titles, drawn)
     return Section(
         NAME, "Which one should I take?", [choice_sentence(choice, titles)], shown, _note(choice), [table],
         choices=choices, menu="Choice",
     )  # fmt: skip
 
 
-def cost_rows(choice: Choice, titles: Mapping[str, str], drawn: frozenset[str] = frozenset()) -> Table:
+def _table(choice: Choice, titles: Mapping[str, str], drawn: frozenset[str]) -> Table:
     """One row per backbone: what it is ranked by, what it costs, and whether another one makes it superfluous."""
     placed = {axis: {each.backbone: each for each in choice.placed(axis)} for axis in choice.axes}
     alone = len(choice.ranking.ranked) < 2
@@ -75,7 +78,7 @@ def cost_rows(choice: Choice, titles: Mapping[str, str], drawn: frozenset[str] =
             Cell(each.backbone, (each.backbone,), style="model", look=each.backbone in drawn), score,
             Cell() if each.group is None else Cell(str(each.group), (each.group,)),
             *_amounts(cost, choice),
-            *(_place(placed[axis].get(each.backbone)) for axis in ([] if alone else choice.axes)),
+            *(_place(placed[axis].get(each.backbone), why_unknown(cost, axis, choice)) for axis in ([] if alone else choice.axes)),
         ]  # fmt: skip
         rows.append(Row(cells, backbone=each.backbone if each.backbone in drawn else ""))
     return Table("costs", columns, rows, "Cost of each backbone", sortable=True)
@@ -87,7 +90,8 @@ def _amounts(cost: BackboneCost | None, choice: Choice) -> list[Cell]:
     measured = ""
     if speed is not None:
         measured = f"{speed.device}, {speed.precision} precision, batches of {speed.batch}, {speed.images:,} images"
-        measured += f"; {why}" if speed.together > 1 else ""
+    here = choice.machine is not None and machine_of(speed) == choice.machine
+    other = "" if speed is None or here else "together" if speed.together > 1 else "elsewhere"
 
     def counted(value: int | None, axis: Axis) -> Cell:
         if value is None:
@@ -100,16 +104,16 @@ def _amounts(cost: BackboneCost | None, choice: Choice) -> list[Cell]:
     return [
         counted(known.parameters, "parameters"), counted(known.multiply_adds, "multiply-adds"),
         *(
-            [Cell(f"{1000 / speed.rate:.3g}", (1000 / speed.rate,), about=measured),
-             Cell(amount_text(speed.rate), (speed.rate,), about=measured)]
+            [Cell(f"{1000 / speed.rate:.3g}", (1000 / speed.rate,), small=other, about=measured if here else f"{measured}; {why}"),
+             Cell(amount_text(speed.rate), (speed.rate,), small=other, about=measured)]
             if speed else [Cell(about=why), Cell(about=why)]
         ),
         plain(known.dimension), plain(known.size),
     ]  # fmt: skip
 
 
-def _place(placed: Placed | None) -> Cell:
-    return Cell() if placed is None else Cell(_short(placed), (_short(placed),), about=_status_text(placed))
+def _place(placed: Placed | None, unknown: str) -> Cell:
+    return Cell(about=unknown) if placed is None else Cell(_short(placed), (_short(placed),), about=_status_text(placed))
 
 
 def _short(placed: Placed) -> str:

@@ -112,10 +112,10 @@ function bandShapes(bands) {
   return { shapes, annotations };
 }
 
-// On a logarithmic axis over several decades, ticks at 1, 2 and 5.
+// On a logarithmic axis of costs, ticks at 1, 2 and 5, unless too few of these are on it.
 function decades({ series, choice }) {
   const ends = series.flatMap(({ x }) => x).filter((value) => value > 0);
-  return choice && Math.max(...ends) > 30 * Math.min(...ends) ? { dtick: "D2" } : {};
+  return choice && !(Math.max(...ends) > Math.min(...ends) && Math.max(...ends) < 5 * Math.min(...ends)) ? { dtick: "D2" } : {};
 }
 
 function seriesPlot(figure, look, place) {
