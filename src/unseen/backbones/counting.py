@@ -50,6 +50,11 @@ class _Counter(TorchDispatchMode):
         self.parameters, self.read = parameters, set[int]()
         self.operations, self.opaque = 0, ""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """No, since PyTorch otherwise imports its compiler to protect this from it, which takes a second."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         formula, name = flop_registry.get(func._overloadpacket), func._schema.name

@@ -113,18 +113,21 @@ class Choice:
         no_dearer = [(other, alike * cost < value) for cost, other in others if cost <= alike * value]
         dominating = [other for other, _ in no_dearer if self.is_better(other.backbone, each.backbone)]
         if dominating:
-            return "dominated", dominating[0].backbone
+            return "dominated", self._best_of(dominating)
         ahead = [
             other for other, is_cheaper in no_dearer
             if (theirs := self._sign * (other.value or 0.0)) > mine or (theirs == mine and is_cheaper)
         ]  # fmt: skip
         if ahead:
-            return "open", ahead[0].backbone
+            return "open", self._best_of(ahead)
         tied = [
             other for other, is_cheaper in no_dearer
             if is_cheaper and not self.is_better(each.backbone, other.backbone)
         ]  # fmt: skip
         return ("tied", tied[0].backbone) if tied else ("front", "")
+
+    def _best_of(self, several: Sequence[Ranked]) -> str:
+        return max(several, key=lambda each: self._sign * (each.value or 0.0)).backbone
 
     def is_better(self, first: str, second: str) -> bool:
         """Whether the first backbone is resolved to be better than the second."""
