@@ -102,7 +102,7 @@ def test_what_cannot_be_counted_is_not_zero(module: nn.Module) -> None:
 
 @pytest.mark.long_suite
 @pytest.mark.parametrize(
-    ("id", "parameters", "billions"),
+    ("name", "parameters", "billions"),
     [
         # He et al. 2016 as torchvision ships it: 4.09; Touvron et al. 2021: 4.6; Liu et al. 2022: 4.5.
         ("torchvision:resnet50", 25_557_032 - 2_049_000, 4.09),
@@ -111,11 +111,11 @@ def test_what_cannot_be_counted_is_not_zero(module: nn.Module) -> None:
         ("torchvision:vit_b_16", 86_567_656 - 769_000, 17.56),
     ],
 )
-def test_published_numbers(id: str, parameters: int, billions: float) -> None:
+def test_published_numbers(name: str, parameters: int, billions: float) -> None:
     from unseen.backbones.load import load_backbone
 
-    pytest.importorskip(id.partition(":")[0])
-    found = count(load_backbone(id, weights="random"))
+    pytest.importorskip(name.partition(":")[0])
+    found = count(load_backbone(name, weights="random"))
     assert found.parameters == parameters  # without the classifier of 1,000 classes
     assert found.multiply_adds is not None
     assert found.multiply_adds / 1e9 == pytest.approx(billions, rel=0.02)
@@ -128,7 +128,8 @@ def test_an_earlier_layer_costs_less() -> None:
     pytest.importorskip("timm")
     whole, early = (count(load_backbone("timm:resnet18", weights="random", **of)) for of in ({}, {"layer": "layer2"}))
     assert early.parameters < whole.parameters / 10
-    assert early.multiply_adds is not None and whole.multiply_adds is not None
+    assert early.multiply_adds is not None
+    assert whole.multiply_adds is not None
     assert early.multiply_adds < 0.7 * whole.multiply_adds
 
 

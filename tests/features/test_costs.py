@@ -1,4 +1,4 @@
-"""What an extraction notes of the cost of features: beside the store, never in its key, and kept with the longer one."""
+"""What an extraction notes of the cost of features, beside the store."""
 
 import json
 from dataclasses import replace
@@ -64,7 +64,8 @@ def test_the_longer_measurement_is_kept(tmp_path: Path) -> None:
     for images, kept in ((50, 50), (20, 50), (80, 80)):
         keep_cost(tmp_path, backbone, speed(images))
         cost = read_cost(tmp_path)
-        assert cost is not None and cost.speed is not None
+        assert cost is not None
+        assert cost.speed is not None
         assert cost.speed.images == kept
     assert cost.parameters == 24
 
@@ -87,11 +88,13 @@ def test_the_first_pass_is_left_out_if_there_are_others() -> None:
     with clock.timing(4):
         pass
     one = clock.speed("single", 4, 1)
-    assert one is not None and one.images == 4
+    assert one is not None
+    assert one.images == 4
     with clock.timing(3):
         pass
     two = clock.speed("single", 4, 1)
-    assert two is not None and two.images == 3
+    assert two is not None
+    assert two.images == 3
 
 
 def test_the_best_known_cost() -> None:

@@ -29,5 +29,7 @@ def write_cost_run(
     """A finished run of backbones with these accuracies and costs."""
     write_hit_run(folder, [*accuracy], options.pop("hits", None) or normal_hits(accuracy, 600), **options)
     data, keys = read_record(folder)
-    write_run(folder, replace(data, backbones=[replace(each, cost=costs.get(each.name)) for each in data.backbones]), keys)
+    write_run(
+        folder, replace(data, backbones=[replace(each, cost=costs.get(each.name)) for each in data.backbones]), keys
+    )
     return folder

@@ -1,7 +1,7 @@
 """What a backbone costs on any machine: the parameters and the multiply-adds behind its features of one image.
 
-Both are counted in one forward pass of an image of zeros, from the operations that PyTorch carries out. What comes after
-the layer of the features, such as the classifier, is not run and hence not counted.
+Both are counted in one forward pass of an image of zeros, from the operations that PyTorch carries out. What comes
+after the layer of the features, such as the classifier, is not run and hence not counted.
 """
 
 from collections.abc import Iterator
@@ -42,11 +42,11 @@ KNOWN: WeakKeyDictionary[nn.Module, dict[int, Counted]] = WeakKeyDictionary()
 """Module → side of the images → what was counted."""
 
 
-class _Counter(TorchDispatchMode):
+class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Sees every operation of a forward pass, below autograd and below the modules."""
 
     def __init__(self, parameters: set[int]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.parameters, self.read = parameters, set[int]()
         self.operations, self.opaque = 0, ""
 

@@ -84,7 +84,8 @@ def _record(ranking: "Ranking") -> dict[str, Any]:
 
 def _print(ranking: "Ranking", board: "StudyLeaderboard") -> None:
     from unseen.report.core.metric_words import TRAINED_ON
-    from unseen.report.leaderboard.ranking_words import by_text, findings, notes, score_text, title
+    from unseen.report.core.ranking_words import by_text
+    from unseen.report.leaderboard.ranking_words import findings, notes, score_text, title
 
     wide = console().width >= NARROW and len(ranking.metrics) <= FEW
     averaged = len(ranking.by) > 1

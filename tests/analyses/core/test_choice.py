@@ -56,7 +56,9 @@ def test_the_cheapest_of_a_tie_and_what_is_dominated(tmp_path: Path) -> None:
 def test_as_all_pairs_say_it(tmp_path: Path) -> None:
     accuracy = {name: 0.55 + 0.04 * number for number, name in enumerate("abcdefgh")}
     rng = np.random.default_rng(0)
-    costs = {name: cost(int(rng.integers(1, 6)), int(rng.integers(1, 6)), float(rng.integers(1, 6))) for name in accuracy}
+    costs = {
+        name: cost(int(rng.integers(1, 6)), int(rng.integers(1, 6)), float(rng.integers(1, 6))) for name in accuracy
+    }
     choice = chosen(write_cost_run(tmp_path, accuracy, costs, hits=normal_hits(accuracy, 300), datasets=("a", "b")))
     standings = choice.ranking.standings
     assert standings is not None
@@ -96,7 +98,8 @@ def test_times_of_other_machines_are_not_compared(tmp_path: Path) -> None:
         "low": cost(10, None, 0.1, together=3),
     }  # fmt: skip
     choice = chosen(write_cost_run(tmp_path, ACCURACY, costs, hits=nested))
-    assert choice.machine is not None and choice.machine.device == "NVIDIA H200"
+    assert choice.machine is not None
+    assert choice.machine.device == "NVIDIA H200"
     assert [each.backbone for each in choice.placed("time")] == ["mid", "best"]
     assert choice.cheapest("time") == []  # that of `near` is not known here
     assert choice.cheapest("parameters") == ["near"]
@@ -125,6 +128,11 @@ def test_without_costs_there_is_nothing_to_choose_by(tmp_path: Path) -> None:
 def test_a_table_of_costs(tmp_path: Path) -> None:
     data = read_run(write_cost_run(tmp_path, ACCURACY, {"best": cost(80, 900, 4.0)}, hits=nested))
     first = cost_table(data.backbones).iloc[0]
-    assert (first["parameters"], first["multiply_adds"], first["image_size"], first["dimensions"]) == (80, 900, 224, 384)
+    assert (first["parameters"], first["multiply_adds"], first["image_size"], first["dimensions"]) == (
+        80,
+        900,
+        224,
+        384,
+    )
     assert (first["ms_per_image"], first["images_per_second"]) == pytest.approx((4.0, 250.0))
     assert first["measured_on"] == "NVIDIA H200"

@@ -99,18 +99,19 @@ class Choice:
 
     def placed(self, axis: Axis) -> list[Placed]:
         """The backbones with a rank whose cost is known, from the cheapest; at equal cost the better first."""
-        known = [(value, each) for each in self.ranking.ranked if (value := self.value(each.backbone, axis)) is not None]
+        known = [
+            (value, each) for each in self.ranking.ranked if (value := self.value(each.backbone, axis)) is not None
+        ]
         known.sort(key=lambda pair: (pair[0], -self._sign * (pair[1].value or 0.0)))
-        return [
-            Placed(each.backbone, value, *self._status(each, value, ALIKE[axis], [o for o in known if o[1] is not each]))
-            for value, each in known
-        ]  # fmt: skip
+        return [Placed(each.backbone, value, *self._status(each, value, ALIKE[axis], known)) for value, each in known]
 
     def _status(
-        self, each: Ranked, value: float, alike: float, others: Sequence[tuple[float, Ranked]]
+        self, each: Ranked, value: float, alike: float, every: Sequence[tuple[float, Ranked]]
     ) -> tuple[Status, str]:
         mine = self._sign * (each.value or 0.0)
-        no_dearer = [(other, alike * cost < value) for cost, other in others if cost <= alike * value]
+        no_dearer = [
+            (other, alike * cost < value) for cost, other in every if cost <= alike * value and other is not each
+        ]
         dominating = [other for other, _ in no_dearer if self.is_better(other.backbone, each.backbone)]
         if dominating:
             return "dominated", self._best_of(dominating)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from unseen.analyses.core.costs import Axis, Choice, machine_of
-from unseen.features.costs import BackboneCost
+from unseen.analyses.core.costs import Axis, Choice, Machine
+from unseen.features.costs import BackboneCost, ForwardSpeed
 from unseen.report.core.ranking_words import by_text
 from unseen.text.words import joined
 
@@ -94,11 +94,9 @@ def _where(choice: Choice, axis: Axis) -> str:
     return f" on {machine.device}" if machine else ""
 
 
-def why_unknown(cost: BackboneCost | None, axis: Axis, choice: Choice | None = None) -> str:
+def why_unknown(cost: BackboneCost | None, axis: Axis) -> str:
     """Why a cost is not known, or not compared with the others."""
-    if cost is None:
-        return "this run does not record what it costs"
-    if cost.parameters is None and cost.multiply_adds is None and cost.speed is None:
+    if cost is None or (cost.parameters is None and cost.multiply_adds is None and cost.speed is None):
         return "its features come from a file, or from a version that did not record costs"
     if axis != "time":
         return cost.uncounted or "not counted"
@@ -106,10 +104,12 @@ def why_unknown(cost: BackboneCost | None, axis: Axis, choice: Choice | None = N
         return "not measured: no features were extracted from images"
     if cost.speed.together > 1:
         return f"measured together with {cost.speed.together - 1} more, in the same forward passes"
-    if choice is not None and machine_of(cost.speed) != choice.machine:
-        speed = cost.speed
-        return f"measured elsewhere: {speed.device}, {speed.precision} precision, batches of {speed.batch}"
-    return "not measured"
+    return f"measured elsewhere: {machine_text(cost.speed)}"
+
+
+def machine_text(speed: ForwardSpeed | Machine) -> str:
+    """Where and how a speed was measured."""
+    return f"{speed.device}, {speed.precision} precision, batches of {speed.batch}"
 
 
 def _listed(names: Sequence[str]) -> Markup:

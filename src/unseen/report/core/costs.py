@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from unseen.analyses.core.comparables import Comparables
 from unseen.analyses.core.costs import AXES, Axis, Choice, Placed, choice_of, machine_of
+from unseen.analyses.core.rankings import Ranked
 from unseen.features.costs import BackboneCost
 from unseen.metrics.catalogue import Metric
 from unseen.report.core import model
 from unseen.report.core.compared import score_text
-from unseen.report.core.cost_words import amount_text, choice_sentence, value_text, why_unknown
+from unseen.report.core.cost_words import amount_text, choice_sentence, machine_text, value_text, why_unknown
 from unseen.report.core.metric_words import metric_words, probe_words
 from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
 from unseen.report.core.ranking_words import by_text
@@ -38,10 +39,8 @@ def section_of(choice: Choice, titles: Mapping[str, str], drawn: frozenset[str])
     """The section about one ranking."""
     figures = [_figure(choice, axis, titles, drawn) for axis in choice.axes] if len(choice.ranking.ranked) > 1 else []
     shown = [figure for figure in figures if figure is not None]
-    options = [figure.choice[1] for figure in shown]
-    choices = [
-        model.Choice("Cost", NAME, [(axis, TITLES[axis]) for axis in AXES if axis in options], options[0], buttons=True)
-    ] if options else []  # fmt: skip
+    options = [(axis, TITLES[axis]) for axis in AXES if (NAME, axis) in [figure.choice for figure in shown]]
+    choices = [model.Choice("Cost", NAME, options, options[0][0], buttons=True)] if options else []
     table = _table(choice, titles, drawn)
     return Section(
         NAME, "Which one should I take?", [choice_sentence(choice, titles)], shown, _note(choice), [table],
@@ -51,8 +50,8 @@ def section_of(choice: Choice, titles: Mapping[str, str], drawn: frozenset[str])
 
 def _table(choice: Choice, titles: Mapping[str, str], drawn: frozenset[str]) -> Table:
     """One row per backbone: what it is ranked by, what it costs, and whether another one makes it superfluous."""
-    placed = {axis: {each.backbone: each for each in choice.placed(axis)} for axis in choice.axes}
-    alone = len(choice.ranking.ranked) < 2
+    axes = choice.axes if len(choice.ranking.ranked) > 1 else ()
+    placed = {axis: {each.backbone: each for each in choice.placed(axis)} for axis in axes}
     columns = [
         Column("Backbone", number=False, names=("backbone",)),
         Column("Score", by_text(choice.ranking, titles), names=("value", "value_low", "value_high")),
@@ -64,34 +63,39 @@ def _table(choice: Choice, titles: Mapping[str, str], drawn: frozenset[str]) -> 
         Column("Dimensions", "of the features", names=("dimensions",)),
         Column("Image size", "in pixels", names=("image_size",)),
         *(Column(f"By {TITLES[axis].lower()}", "dominated: another one that costs no more is resolved to be better",
-                 number=False, names=(f"front_{axis.replace('-', '_')}",)) for axis in ([] if alone else choice.axes)),
+                 number=False, names=(f"front_{axis.replace('-', '_')}",)) for axis in axes),
     ]  # fmt: skip
-    metric, rows = choice.ranking.metric, []
+    rows = []
     for each in choice.ranking.entries:
         cost = choice.costs.get(each.backbone)
-        low, high = each.ends or (None, None)
-        ends = "" if low is None or high is None else f"({score_text(metric, low)} to {score_text(metric, high)})"
-        score = Cell(score_text(metric, each.value), (each.value, low, high), small=ends) if each.value is not None else Cell(
-            about=each.reason
-        )  # fmt: skip
         cells = [
-            Cell(each.backbone, (each.backbone,), style="model", look=each.backbone in drawn), score,
+            Cell(each.backbone, (each.backbone,), style="model", look=each.backbone in drawn),
+            _score_cell(each, choice.ranking.metric),
             Cell() if each.group is None else Cell(str(each.group), (each.group,)),
             *_amounts(cost, choice),
-            *(_place(placed[axis].get(each.backbone), why_unknown(cost, axis, choice)) for axis in ([] if alone else choice.axes)),
+            *(_place(placed[axis].get(each.backbone), why_unknown(cost, axis)) for axis in axes),
         ]  # fmt: skip
         rows.append(Row(cells, backbone=each.backbone if each.backbone in drawn else ""))
     return Table("costs", columns, rows, "Cost of each backbone", sortable=True)
 
 
+def _score_cell(each: Ranked, metric: Metric) -> Cell:
+    if each.value is None:
+        return Cell(about=each.reason)
+    low, high = each.ends or (None, None)
+    ends = "" if low is None or high is None else f"({score_text(metric, low)} to {score_text(metric, high)})"
+    return Cell(score_text(metric, each.value), (each.value, low, high), small=ends)
+
+
 def _amounts(cost: BackboneCost | None, choice: Choice) -> list[Cell]:
     known = cost or BackboneCost()
-    speed, why = known.speed, why_unknown(cost, "time", choice)
+    speed, why = known.speed, why_unknown(cost, "time")
     measured = ""
     if speed is not None:
-        measured = f"{speed.device}, {speed.precision} precision, batches of {speed.batch}, {speed.images:,} images"
+        measured = f"{machine_text(speed)}, {speed.images:,} images"
     here = choice.machine is not None and machine_of(speed) == choice.machine
     other = "" if speed is None or here else "together" if speed.together > 1 else "elsewhere"
+    measured += f"; {why}" if other == "together" else ""
 
     def counted(value: int | None, axis: Axis) -> Cell:
         if value is None:
@@ -104,7 +108,7 @@ def _amounts(cost: BackboneCost | None, choice: Choice) -> list[Cell]:
     return [
         counted(known.parameters, "parameters"), counted(known.multiply_adds, "multiply-adds"),
         *(
-            [Cell(f"{1000 / speed.rate:.3g}", (1000 / speed.rate,), small=other, about=measured if here else f"{measured}; {why}"),
+            [Cell(f"{1000 / speed.rate:.3g}", (1000 / speed.rate,), small=other, about=measured),
              Cell(amount_text(speed.rate), (speed.rate,), small=other, about=measured)]
             if speed else [Cell(about=why), Cell(about=why)]
         ),
@@ -113,7 +117,9 @@ def _amounts(cost: BackboneCost | None, choice: Choice) -> list[Cell]:
 
 
 def _place(placed: Placed | None, unknown: str) -> Cell:
-    return Cell(about=unknown) if placed is None else Cell(_short(placed), (_short(placed),), about=_status_text(placed))
+    return (
+        Cell(about=unknown) if placed is None else Cell(_short(placed), (_short(placed),), about=_status_text(placed))
+    )
 
 
 def _short(placed: Placed) -> str:
@@ -180,14 +186,14 @@ def _note(choice: Choice) -> str:
     ranking, machine = choice.ranking, choice.machine
     by = f"Ranked by {probe_words(ranking.probe)}, as in the comparisons of this page. " if ranking.probe else ""
     counted = (
-        "Parameters are those that the forward pass to the features reads; multiply-adds are those of its convolutions, "
-        "matrix products and attention, for one image of the size used. What comes after the features, such as a "
-        "classifier, is not counted. "
+        "Parameters are those that the forward pass to the features reads; multiply-adds are those of its "
+        "convolutions, matrix products and attention, for one image of the size used. What comes after the features, "
+        "such as a classifier, is not counted. "
     )
     measured = (
-        f"Times are of forward passes during the extraction, without reading and decoding images, on {machine.device} in "
-        f"{machine.precision} precision with batches of {machine.batch}; times measured elsewhere are not compared, and times "
-        "that differ by less than a tenth count as equal. "
+        "Times are of forward passes during the extraction, without reading and decoding images "
+        f"({machine_text(machine)}); times measured elsewhere are not compared, and times that differ by less than a "
+        "tenth count as equal. "
         if machine else ""
     )  # fmt: skip
     front = (

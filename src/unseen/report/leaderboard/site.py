@@ -76,8 +76,7 @@ def _index(board: Leaderboard, models: Sequence[Contribution], addresses: Mappin
     sections = [_linked(section, linked) for section in page.sections]
     if models:
         sections[0:1] = [
-            _contributed(models, pages, {entry.source: entry for entry in board.entries if entry.source}, len(board.entries)),
-            sections[0], *filter(None, [transfer_section(models, pages)]),
+            _contributed(models, pages, board), sections[0], *filter(None, [transfer_section(models, pages)]),
         ]  # fmt: skip
     downloads = [("Leaderboard (CSV)", "leaderboard.csv"), ("All results (JSON)", "results.json")]
     downloads += [("All results (CSV)", "results.csv"), ("Schema", "results.schema.json")]
@@ -98,13 +97,12 @@ def _linked_row(row: Row, pages: Mapping[str, str]) -> Row:
     return replace(row, cells=[replace(c, link=pages[row.backbone]) if c.look else c for c in row.cells])
 
 
-def _contributed(
-    models: Sequence[Contribution], pages: Mapping[str, str], entries: Mapping[str, Entry], count: int
-) -> Section:
+def _contributed(models: Sequence[Contribution], pages: Mapping[str, str], board: Leaderboard) -> Section:
     """The user's own models, which the page begins with; their rank is among all models."""
+    entries = {entry.source: entry for entry in board.entries if entry.source}
     columns = [
         Column("Model", number=False, names=("model",)),
-        Column("Rank", f"among all {count} models of ImageNet-CoG and yours; in brackets its range",
+        Column("Rank", f"among the {len(board.entries)} models of ImageNet-CoG and yours; in brackets its range",
                names=("rank", "rank_low", "rank_high")),
         Column("From", number=False), Column("Backbone", number=False),
         Column("Studies", number=False), Column("Data", "domains, data sets and test sets"),
@@ -116,12 +114,15 @@ def _contributed(
         data = {(record.study, record.data.name) for record in model.records}
         dates = sorted(record.made.last[:10] for record in model.records)
         cells = [
-            Cell(model.name, (model.name,), link=pages[model.name]), _rank(entries.get(model.name)), Cell(model.origin), Cell(model.backbone.id or "–"), Cell(studies),
+            Cell(model.name, (model.name,), link=pages[model.name]), _rank(entries.get(model.name)),
+            Cell(model.origin), Cell(model.backbone.id or "–"), Cell(studies),
             Cell(str(len(data)), (len(data),)), Cell(dates[-1] or "–"),
         ]  # fmt: skip
         rows.append(Row(cells, "yours"))
     note = "Results are checked for impossible values; they are not measured again."
-    table = Table("contributed", columns, rows, sortable=True, head=True, filter="part of a name" if len(rows) > MANY else "")
+    table = Table(
+        "contributed", columns, rows, sortable=True, head=True, filter="part of a name" if len(rows) > MANY else ""
+    )
     return Section("contributed", "Your models", note=note, tables=[table])
 
 

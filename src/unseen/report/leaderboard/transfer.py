@@ -38,6 +38,7 @@ def transfer_section(models: Sequence[Contribution], pages: Mapping[str, str]) -
     rows = {model: (values, dict[str, str](), "", "paper") for model, values in published.items()}
     origins = {model.name: model.origin for model in models}
     rows |= {model: (*found, pages[model], origins[model]) for model, found in own.items() if found[0]}
+
     def order(item: tuple[str, tuple[Values, Mapping[str, str], str, str]]) -> tuple[bool, bool, float]:
         mean = _mean(item[1][0], names)
         return (item[0] not in pages, mean is None, -(mean or 0.0))
