@@ -92,8 +92,17 @@ def default_device() -> "torch.device":
 
 def device_name() -> str:
     """The name of the GPU, or the processor's architecture and number of cores."""
-    if on_gpu():
-        return _gpu_name()
+    return _gpu_name() if on_gpu() else _processor()
+
+
+def name_of(device: "torch.device") -> str:
+    """The name of a device of PyTorch, as `device_name` writes it."""
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else _processor()
+
+
+def _processor() -> str:
     return f"CPU ({platform.machine()}, {os.cpu_count()} cores)"
 
 

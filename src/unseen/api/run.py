@@ -52,6 +52,16 @@ class Run:
 
         return summarise(self.scores())
 
+    def costs(self) -> "pd.DataFrame":
+        """What each backbone costs: one row per backbone; numbers that are not known are empty.
+
+        `parameters` are those that the features depend on, `multiply_adds` those of one image of `image_size` pixels,
+        and `ms_per_image` the forward passes of the extraction on `measured_on`, without decoding images.
+        """
+        from unseen.analyses.core.costs import cost_table
+
+        return cost_table(self.data.backbones)
+
     def compare(
         self,
         first: str,

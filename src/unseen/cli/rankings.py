@@ -10,6 +10,7 @@ from unseen.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from unseen.analyses.core.costs import Choice
     from unseen.analyses.core.rankings import Ranking
     from unseen.analyses.core.study_leaderboard import StudyLeaderboard
 
@@ -28,10 +29,12 @@ def show_rankings(board: "StudyLeaderboard", out: Path | None, *, as_json: bool)
     elif out is not None:
         write_board_table(board.to_frame(), out)
     if as_json:
-        print_json({"by": board.by, "rankings": [_record(each) for each in board.rankings], "notices": board.notices})
+        print_json(_as_json(board))
         return
     for ranking in board.rankings:
         _print(ranking, board)
+    if board.choice is not None:
+        _print_choice(board, board.choice)
     for text in board.notices:
         console().print(text)
 
@@ -50,6 +53,25 @@ def rank_text(rank: int, low: int | None, high: int | None) -> str:
     return str(rank) if low is None or low == high else f"{rank} ({low}–{high})"
 
 
+def _as_json(board: "StudyLeaderboard") -> dict[str, Any]:
+    from unseen.analyses.core.costs import cost_record
+
+    return {
+        "by": board.by, "rankings": [_record(each) for each in board.rankings],
+        "costs": {each.name: cost_record(each.cost) for each in board.backbones}, "notices": board.notices,
+    }  # fmt: skip
+
+
+def _print_choice(board: "StudyLeaderboard", choice: "Choice") -> None:
+    """Print which backbone to take, and what each costs."""
+    from unseen.report.core.cost_words import choice_sentence, cost_texts
+
+    columns = ["backbone", "parameters", "multiply-adds", "ms per image", "dimensions"]
+    rows = [[each.backbone, *cost_texts(choice.costs.get(each.backbone))] for each in choice.ranking.entries]
+    print_table("Cost of each backbone", columns, rows, right=columns[1:])
+    console().print(f"\n{choice_sentence(choice, board.titles).striptags()}\n")
+
+
 def _record(ranking: "Ranking") -> dict[str, Any]:
     return {
         "axis": ranking.axis, "probe": ranking.probe, "shots": ranking.shots, "protocol": ranking.protocol,
@@ -62,7 +84,8 @@ def _record(ranking: "Ranking") -> dict[str, Any]:
 
 def _print(ranking: "Ranking", board: "StudyLeaderboard") -> None:
     from unseen.report.core.metric_words import TRAINED_ON
-    from unseen.report.leaderboard.ranking_words import by_text, findings, notes, score_text, title
+    from unseen.report.core.ranking_words import by_text
+    from unseen.report.leaderboard.ranking_words import findings, notes, score_text, title
 
     wide = console().width >= NARROW and len(ranking.metrics) <= FEW
     averaged = len(ranking.by) > 1

@@ -38,7 +38,19 @@ def print_summary(found: "Reported", table: Path | None) -> None:
     else:
         for sentence in found.page.findings:
             console().print(sentence)
+    _print_choice(found)
     _print_suites(found)
+
+
+def _print_choice(found: "Reported") -> None:
+    """Print which backbone to take and what it costs, as the page begins."""
+    from markupsafe import Markup
+
+    from unseen.report.core.costs import NAME as CHOICE
+
+    first = found.page.findings[:1] if any(section.name == CHOICE for section in found.page.sections) else ()
+    for sentence in first if found.pair is None else ():
+        console().print(f"\n{Markup(sentence).striptags()}")  # noqa: S704 (it is escaped)
 
 
 def _print_suites(found: "Reported") -> None:

@@ -14,6 +14,7 @@ from unseen.backbones.backbone import Backbone, Spec
 from unseen.data.core.manifest import Manifest
 from unseen.data.core.source import ImageSource
 from unseen.errors import ImageError, UserError, setting
+from unseen.features.costs import keep_cost
 from unseen.features.fingerprint import fingerprint
 from unseen.features.plan import Plan, plan
 from unseen.features.progress import Progress
@@ -71,9 +72,9 @@ def extract(
         for backbone, store in zip(backbones, stores.values(), strict=True)
     ]
     tasks = [task for task in tasks if task.shards]
-    if tasks:
-        one_pass(tasks, source, rows, settings, device, watch)
-    for store in stores.values():
+    speeds = one_pass(tasks, source, rows, settings, device, watch) if tasks else {}
+    for backbone, store in zip(backbones, stores.values(), strict=True):
+        keep_cost(store.folder, backbone, speeds.get(store.folder.name))
         store.finish()
     return list(stores)
 

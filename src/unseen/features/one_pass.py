@@ -1,6 +1,7 @@
 """One pass over images for several backbones: decoding, transfer, computing and writing at the same time."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -17,6 +18,7 @@ from unseen.data.core.decoding.transform import Transform
 from unseen.data.core.source import ImageSource
 from unseen.errors import ImageError, UserError, setting
 from unseen.features.batches import Batch, Decoder, Piece, dead_workers_named, decoded, geometry
+from unseen.features.costs import ForwardClock, ForwardSpeed
 from unseen.features.forward import Idle, features_together, moved, products, sharing
 from unseen.features.plan import Plan
 from unseen.features.progress import Progress
@@ -116,8 +118,12 @@ def one_pass(
     settings: Settings,
     device: torch.device,
     watch: Callable[[Progress], None],
-) -> None:
-    """Extract the missing shards. An error loses no complete shard, and a kill loses only the last seconds."""
+) -> dict[str, ForwardSpeed]:
+    """Extract the missing shards. An error loses no complete shard, and a kill loses only the last seconds.
+
+    Returns:
+        The speed of the forward passes by the name of the store's folder.
+    """
     starts = _starts(tasks, plan)
     pieces = list(_pieces(tasks, plan, starts, settings.batch))
     total = sum(piece.stop - piece.start for piece in pieces)
@@ -126,6 +132,7 @@ def one_pass(
         task.backbone.module.eval().to(device).to(memory_format=torch.channels_last)
     copies = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
     idle, began, done, kept = Idle(device), time.perf_counter(), 0, time.monotonic()
+    clocks = defaultdict[tuple[str, ...], ForwardClock](lambda: ForwardClock(device))
     open_shards: list[_Shard] = []
     writing: list[Future[None]] = []
     with (
@@ -146,7 +153,9 @@ def one_pass(
             for group in _sharing(open_shards):
                 shape = group[0].task.geometry
                 if len(pixels[shape]):
-                    found = features_together([each.task.backbone for each in group], pixels[shape], settings.precision)
+                    backbones = [each.task.backbone for each in group]
+                    with clocks[tuple(each.task.store.folder.name for each in group)].timing(len(pixels[shape])):
+                        found = features_together(backbones, pixels[shape], settings.precision)
                     for shard, rows in zip(group, found, strict=True):
                         shard.parts.append(rows)
                 for shard in group:
@@ -166,6 +175,17 @@ def one_pass(
         _wait(writing)
     idle.finish()
     watch(Progress(done, total, time.perf_counter() - began, idle.seconds))
+    return _speeds(clocks, settings)
+
+
+def _speeds(clocks: Mapping[tuple[str, ...], ForwardClock], settings: Settings) -> dict[str, ForwardSpeed]:
+    """The speed of each store; where it was computed together with several others, that of the most images."""
+    found = dict[str, ForwardSpeed]()
+    for names, clock in clocks.items():
+        speed = clock.speed(settings.precision, settings.batch, len(names))
+        if speed is not None:
+            found |= {name: speed for name in names if name not in found or found[name].images < speed.images}
+    return found
 
 
 def _sharing(shards: Sequence[_Shard]) -> list[list[_Shard]]:

@@ -4,6 +4,7 @@
     X-00000.npy …      (rows, d) float16 or float32
     y.npy              (n,) int64 labels
     ids.txt            names of the images, one per line, if known
+    cost.json          what the features cost (`unseen.features.costs`)
     checked.json       note that the shards match their hashes (`unseen.features.checked`)
 
 Every file is written under a temporary name and renamed when complete, the manifest last: a folder without a manifest

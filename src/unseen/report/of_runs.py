@@ -207,9 +207,10 @@ def _with_features(found: Reported, data: "RunData") -> Reported:
 
 
 def _compared(found: Reported, data: "RunData", every: "Comparables", pair: "PairComparison | None" = None) -> Reported:
-    """A page with the sections about layers and about what can be compared, and the comparisons with the baseline."""
+    """A page with the sections about costs, layers and what can be compared, and the comparisons with the baseline."""
     from unseen.analyses.paired import compare_with_baseline
     from unseen.report.core.compared import Resolution
+    from unseen.report.core.costs import choice_section
     from unseen.report.core.layers import layer_section
     from unseen.report.core.resolution import resolution_section
 
@@ -222,7 +223,11 @@ def _compared(found: Reported, data: "RunData", every: "Comparables", pair: "Pai
         sections.insert(1 if pair is None and sections else 0, section)
     if layers is not None:
         sections.insert(0, layers)
-    return replace(found, page=replace(found.page, sections=sections), every=every, pair=pair)
+    findings, choice = [*found.page.findings], choice_section(data, every, drawn)
+    if choice is not None:
+        findings.insert(0, choice.sentences[0])
+        sections.insert(0 if pair is None else 1, replace(choice, sentences=()))  # the page begins with its sentence
+    return replace(found, page=replace(found.page, sections=sections, findings=findings), every=every, pair=pair)
 
 
 def with_suites(found: Reported, folders: Sequence[Path]) -> Reported:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from unseen.backbones.training_data import same_data
 from unseen.features.about import BackboneAbout
+from unseen.features.costs import BackboneCost
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.papers.comparability import Comparability, ScoredData, compare, published_domain
 from unseen.probes.own import OWN, OWN_METRIC
@@ -101,6 +102,7 @@ class Backbone:
         patches: the same for its features of patches.
         finetuning: everything about the backbone that determines its fine-tuning; None if it was not fine-tuned.
         classifier: for a model that classifies by itself, hash of everything that determines its outputs.
+        cost: what its features cost; None if unknown, as for features in a user's own file.
     """
 
     name: str
@@ -113,6 +115,7 @@ class Backbone:
     patches: Extraction | None = None
     finetuning: BackboneAbout | None = None
     classifier: str | None = None
+    cost: BackboneCost | None = None
 
     def was_trained_on(self, domain: Domain) -> bool:
         """Whether a data set, or another one of the same images, is among its training data by name.

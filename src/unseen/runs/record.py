@@ -46,6 +46,7 @@ from typing import Any
 
 from unseen.device import device_name
 from unseen.errors import UserError, option
+from unseen.features.costs import best_known
 from unseen.files import atomic_write
 from unseen.ontology.levels import Levels
 from unseen.probes.job import Job
@@ -261,7 +262,8 @@ def with_known(backbone: Backbone, other: Backbone | None) -> Backbone:
     less += [] if backbone.category else ["category"]
     if other.features and backbone.features and backbone.features.backbone.transform is None:
         less.append("features")  # probes of single images know only the weights
-    return replace(backbone, **{name: getattr(other, name) for name in less})
+    cost = best_known([backbone.cost, other.cost])
+    return replace(backbone, **{name: getattr(other, name) for name in less}, cost=cost)
 
 
 def refuse_other_run(folder: Path, planned: Setup, jobs: Sequence[Job] = ()) -> None:
@@ -319,6 +321,9 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     _check_format(record.pop("format", None), path)
     keys = typed(record.pop("keys", None), list[str], f"{path}, keys")
     record.setdefault("studies", {})
+    for backbone in record.get("backbones") or ():
+        if isinstance(backbone, dict):
+            backbone.setdefault("cost", None)  # runs from before costs were recorded
     data = RunData(scores=(), **typed_fields(record, RunData, str(path), without=MEASURED))
     _check(data, path)
     return data, keys

@@ -19,6 +19,7 @@ from unseen.data.core.decoding.transform import Transform
 from unseen.data.core.releases import release_of
 from unseen.data.registry import task_sets
 from unseen.features.about import BackboneAbout, StoreAbout
+from unseen.features.costs import BackboneCost, best_known, read_cost
 from unseen.features.store import MANIFEST
 from unseen.ontology.levels import Levels, spoken
 from unseen.ontology.levels_hash import levels_hash
@@ -184,6 +185,7 @@ class Described:
         vectors, patches: everything that determines its features; None if there are none.
         finetuning: everything about it that determines a training.
         classifier: hash of everything that determines the outputs of a classifier.
+        cost: what its features cost, as far as known.
         text: what it is, in a few words; empty for what its features are.
         group: category, instead of that of a published model.
         trained_on: its training data, as the user declares them.
@@ -194,6 +196,7 @@ class Described:
     patches: Extraction | None = None
     finetuning: BackboneAbout | None = None
     classifier: str | None = None
+    cost: BackboneCost | None = None
     text: str = ""
     group: str = ""
     trained_on: Sequence[str] = ()
@@ -232,6 +235,7 @@ def _record(described: Described, top1: float | None, *, concepts: bool) -> Back
         patches=described.patches,
         finetuning=described.finetuning,
         classifier=described.classifier,
+        cost=described.cost,
     )
 
 
@@ -251,6 +255,11 @@ def about_features(place: str) -> StoreAbout:
     """What features say of themselves; nothing for a user's own file."""
     path = Path(place)
     return StoreAbout.of(read_about(path)) if (path / MANIFEST).is_file() else StoreAbout()
+
+
+def cost_of(features: Iterable[str | Path]) -> BackboneCost | None:
+    """What features cost, from the stores among some places of them; None if none of these says it."""
+    return best_known(read_cost(Path(place)) for place in dict.fromkeys(features))
 
 
 def random_notices(described: Iterable[Described]) -> list[Notice]:

@@ -98,6 +98,13 @@ class Comparable:
             pseudo_units=self.pseudo_units,
         )
 
+    def alone(self, name: str) -> Crossed | None:
+        """The score of one backbone over its seeds, with its own error; None if there are too few units for one."""
+        try:
+            return crossed(self.rows(name, sorted(self.kept[name])), sizes=self.sizes, classes=self.classes)
+        except UserError:
+            return None
+
     def of_images(self, first: str, second: str) -> McNemar | None:
         """McNemar's exact test of one fit each; None for several seeds, or if there are no hits on images."""
         seeds = self.seeds_of(first, second)

@@ -16,9 +16,9 @@ from unseen.analyses.core.comparable import Comparable, Unit
 from unseen.analyses.core.comparables import Comparables, comparables, measured, most_shots
 from unseen.errors import UserError, did_you_mean
 from unseen.metrics.catalogue import Metric
-from unseen.metrics.paired.estimate import PairEstimates
+from unseen.metrics.paired.estimate import Estimate, PairEstimates
 from unseen.metrics.paired.standings import Standings, standings
-from unseen.metrics.paired.suites import mean_of_pairs, mean_over_others
+from unseen.metrics.paired.suites import combined, mean_of_pairs, mean_over_others
 from unseen.metrics.ranks import rank
 from unseen.metrics.resampling import Floats
 from unseen.runs.data import Axis, Domain, RunData
@@ -41,6 +41,8 @@ class Ranked:
     Attributes:
         scores: data set → mean over seeds.
         value: what it is ranked by; None if it is not ranked.
+        ends: 95% interval of this value by itself, which says less about differences than comparisons of pairs; None
+            without kept units.
         rank: from 1, the best; None if it is not ranked.
         low, high, group: interval of its rank and tie group (`Standings`); None without comparisons of pairs.
         others: interval of its rank over other data sets of this kind; None if data sets are no sample, or just one.
@@ -51,6 +53,7 @@ class Ranked:
     backbone: str
     scores: Mapping[str, float]
     value: float | None = None
+    ends: tuple[float, float] | None = None
     rank: int | None = None
     low: int | None = None
     high: int | None = None
@@ -157,15 +160,18 @@ def rankings(data: RunData, *, shots: int | Literal["most"] | None = "most", by:
     return found
 
 
-def rankings_by(data: RunData, shots: Mapping[str, int | None], by: str | None = None) -> list[Ranking]:
+def rankings_by(
+    data: RunData, shots: Mapping[str, int | None], by: str | None = None, *, compared: Comparables | None = None
+) -> list[Ranking]:
     """Rank the backbones of a run by some probes.
 
     Args:
         shots: probe → training samples per class; None for all.
         by: a data set; by default the mean over the unseen concepts, the shifted test sets, or all data sets. If there
             are two backbones with all of them, others are not ranked; otherwise it is over those that all have.
+        compared: what can be compared with these shots, if that is known.
     """
-    compared = comparables(data, shots=shots)
+    compared = comparables(data, shots=shots) if compared is None else compared
     each = (
         _ranking(scores, _averaged(scores, data.domains, by), compared) for scores in _by_probe(data, shots, compared)
     )
@@ -245,11 +251,15 @@ def _ranking(scores: _Scores, by: Sequence[str], compared: Comparables) -> Ranki
             lacking[backbone] = _why_left_out(backbone, places, compared)
     names = [backbone for backbone in scores.values if backbone not in lacking]
     value = {name: float(np.mean([scores.values[name][each] for each in by])) for name in names}
+    whole_of = places if len(places) == len(by) else []
+    # Test sets of shifts may show the same images: see `_by_pairs`.
+    ends = {name: _ends(name, value[name], whole_of, apart=kind.axis != "shifts") for name in names}
     entries = [
         Ranked(
             name,
             scores.values[name],
             value.get(name),
+            ends.get(name),
             reason=lacking.get(name, ""),
             trained_on=scores.trained_on.get(name, ()),
         )
@@ -263,6 +273,19 @@ def _ranking(scores: _Scores, by: Sequence[str], compared: Comparables) -> Ranki
     if basis == "alone":
         return whole
     return _by_pairs(whole, names, places) if basis == "pairs" else _by_scores(whole, names)
+
+
+def _ends(name: str, value: float, places: Sequence[Comparable], *, apart: bool) -> tuple[float, float] | None:
+    """The interval of a mean over data sets, from other units and seeds; their errors are independent if `apart`."""
+    each = [estimate for place in places if (estimate := place.alone(name)) is not None]
+    if not places or len(each) < len(places):
+        return None
+    if apart:
+        interval = combined(each, [1 / len(each)] * len(each)).interval()
+    else:
+        error, df = float(np.mean([one.error for one in each])), min(one.df for one in each)
+        interval = Estimate(value, value, error, df).interval()
+    return (interval.low, interval.high)
 
 
 def _why_left_out(backbone: str, places: Sequence[Comparable], compared: Comparables) -> str:

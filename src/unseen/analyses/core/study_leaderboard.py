@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from unseen.analyses.core.costs import Choice, cost_record, decisive
 from unseen.analyses.core.rankings import Ranked, Ranking, rankings
 from unseen.analyses.core.suites import part_notices
 from unseen.errors import UserError
@@ -14,6 +15,9 @@ from unseen.runs.data import Backbone, RunData
 from unseen.runs.score import shots_name
 from unseen.text.notebook import table_html
 from unseen.text.words import counted, joined
+
+COSTS = ("parameters", "multiply_adds", "dimensions", "ms_per_image", "measured_on")
+"""The columns of `to_frame` about what backbones cost."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,11 @@ class StudyLeaderboard:
     notices: tuple[str, ...]
     places: tuple[str, ...]
 
+    @property
+    def choice(self) -> Choice | None:
+        """The ranking that decides which backbone to take, with what each costs; None if no cost is known."""
+        return decisive(self.rankings, self.backbones)
+
     def __repr__(self) -> str:
         first = self.rankings[0]
         leaders = ", ".join(f"{each.rank} {each.backbone}" for each in first.ranked[:3] if each.rank)
@@ -51,11 +60,17 @@ class StudyLeaderboard:
         `rank_basis` is what ranks are from: `pairs` (comparisons of pairs on the same test images), `scores` alone, or
         `alone` for a single backbone, which has no rank. `trained_on` names the data sets that are among the training
         data of the backbone, on which it is never ranked. `others_low` and `others_high` are the interval of the rank
-        over other data sets of the same kind. Values are in the unit of the metric.
+        over other data sets of the same kind. Values are in the unit of the metric. What a backbone costs is in
+        `parameters`, `multiply_adds`, `dimensions` and `ms_per_image`, where it is known.
         """
-        table = pd.DataFrame(row for ranking in self.rankings for row in _rows(ranking))
+        costs = {each.name: cost_record(each.cost) for each in self.backbones}
+        table = pd.DataFrame(
+            row | {name: costs[row["backbone"]][name] for name in COSTS}
+            for ranking in self.rankings for row in _rows(ranking)
+        )  # fmt: skip
         whole = ["rank", "rank_low", "rank_high", "tie_group", "others_low", "others_high"]
-        return table.astype(dict.fromkeys(whole, "Int64"))
+        whole += ["parameters", "multiply_adds", "dimensions"]
+        return table.astype(dict.fromkeys(whole, "Int64") | {"ms_per_image": "float64"})
 
 
 def _rows(ranking: Ranking) -> Iterator[dict[str, Any]]:
@@ -65,7 +80,9 @@ def _rows(ranking: Ranking) -> Iterator[dict[str, Any]]:
             "axis": ranking.axis, "probe": ranking.probe, "protocol": ranking.protocol,
             "shots": shots_name(ranking.shots), "unit": ranking.metric.unit, "rank": each.rank, "rank_low": each.low,
             "rank_high": each.high, "tie_group": each.group, "others_low": low, "others_high": high,
-            "rank_basis": ranking.basis, "backbone": each.backbone, "value": each.value, **each.scores,
+            "rank_basis": ranking.basis, "backbone": each.backbone, "value": each.value,
+            "value_low": each.ends[0] if each.ends else None, "value_high": each.ends[1] if each.ends else None,
+            **each.scores,
             "not_ranked": each.reason, "trained_on": ", ".join(each.trained_on),
         }  # fmt: skip
 

@@ -76,6 +76,7 @@ class Figure:
             then is the first view, for files and for readers without scripts.
         data: arguments of that function.
         cells: rows of values from 0 to 1, which files show as a picture; the ticks of both axes name them.
+        choice: name and value of a choice of the reader with which alone it is shown; empty if it always is.
     """
 
     title: str
@@ -96,6 +97,7 @@ class Figure:
     drawing: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     cells: Sequence[Sequence[float]] = ()
+    choice: tuple[str, str] | tuple[()] = ()
 
     @property
     def is_single_points(self) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import jinja2
 
 TEMPLATES = Path(__file__).parent / "templates"
-BEFORE, AFTER = ("look.js", "figures.js", "labels.js", "tables.js"), ("points.js", "start.js")
+BEFORE, AFTER = ("look.js", "figures.js", "labels.js", "tables.js"), ("points.js", "view.js", "start.js")
 SMALL_IMAGE = 64
 
 

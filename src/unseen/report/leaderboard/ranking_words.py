@@ -4,13 +4,12 @@ from collections.abc import Mapping
 
 from unseen.analyses.core.rankings import Ranking
 from unseen.metrics.catalogue import Metric
-from unseen.report.core.metric_words import TRAINED_ON, metric_words, probe_words
+from unseen.report.core.metric_words import TRAINED_ON, probe_words
 from unseen.report.core.rank_figure import Placed
+from unseen.report.core.ranking_words import by_text
 from unseen.report.leaderboard.rank_parts import leaders_text
 from unseen.text.words import counted, joined
 
-MOST_SETS = 4
-"""Data sets that a sentence names."""
 MOST_REASONS = 8
 """Backbones without a rank that have their own sentence."""
 
@@ -28,17 +27,6 @@ def score_text(metric: Metric, value: float | None) -> str:
     return (
         f"{100 * value:.1f}" if metric.unit == "share" else f"{value:.2f}" if metric.unit != "score" else f"{value:.3f}"
     )
-
-
-def by_text(ranking: Ranking, titles: Mapping[str, str]) -> str:
-    """What backbones are ranked by: `mean top-1 accuracy over 3 data sets (DTD, Pets and Cars)`."""
-    metrics = dict.fromkeys(metric_words(ranking.metrics[name].name) for name in ranking.by)
-    metric = next(iter(metrics)) if len(metrics) == 1 else "score"
-    names = [titles.get(name, name) for name in ranking.by]
-    if len(names) == 1:
-        return f"{metric} on {names[0]}"
-    which = f" ({joined(names)})" if len(names) <= MOST_SETS else ""
-    return f"mean {metric} over {len(names)} data sets{which}"
 
 
 def findings(ranking: Ranking, titles: Mapping[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ from unseen.exchange.contributions import Contribution
 from unseen.exchange.export import write_results
 from unseen.exchange.record import SCHEMA, VERSION, ResultRecord, ResultsFile
 from unseen.files import atomic_write, write_table
-from unseen.papers.leaderboard import Leaderboard
+from unseen.papers.leaderboard import Entry, Leaderboard
 from unseen.report.core.model import Cell, Column, Page, Row, Section, Table
 from unseen.report.core.render import write_page
 from unseen.report.leaderboard.model_page import TITLES, model_page
@@ -70,12 +70,14 @@ def _addresses(models: Sequence[Contribution]) -> list[str]:
 
 
 def _index(board: Leaderboard, models: Sequence[Contribution], addresses: Mapping[str, str]) -> Page:
-    page = leaderboard_page(board)
+    page = leaderboard_page(replace(board, entries=tuple(sorted(board.entries, key=lambda entry: not entry.yours))))
     pages = {name: f"models/{address}.html" for name, address in addresses.items()}
     linked = {entry.model: pages[entry.source] for entry in board.entries if entry.source}
     sections = [_linked(section, linked) for section in page.sections]
     if models:
-        sections[1:1] = [*filter(None, [transfer_section(models, pages)]), _contributed(models, pages)]
+        sections[0:1] = [
+            _contributed(models, pages, board), sections[0], *filter(None, [transfer_section(models, pages)]),
+        ]  # fmt: skip
     downloads = [("Leaderboard (CSV)", "leaderboard.csv"), ("All results (JSON)", "results.json")]
     downloads += [("All results (CSV)", "results.csv"), ("Schema", "results.schema.json")]
     return replace(page, sections=sections, links=downloads)
@@ -95,9 +97,14 @@ def _linked_row(row: Row, pages: Mapping[str, str]) -> Row:
     return replace(row, cells=[replace(c, link=pages[row.backbone]) if c.look else c for c in row.cells])
 
 
-def _contributed(models: Sequence[Contribution], pages: Mapping[str, str]) -> Section:
+def _contributed(models: Sequence[Contribution], pages: Mapping[str, str], board: Leaderboard) -> Section:
+    """The user's own models, which the page begins with; their rank is among all models."""
+    entries = {entry.source: entry for entry in board.entries if entry.source}
     columns = [
-        Column("Model", number=False), Column("From", number=False), Column("Backbone", number=False),
+        Column("Model", number=False, names=("model",)),
+        Column("Rank", f"among the {len(board.entries)} models of ImageNet-CoG and yours; in brackets its range",
+               names=("rank", "rank_low", "rank_high")),
+        Column("From", number=False), Column("Backbone", number=False),
         Column("Studies", number=False), Column("Data", "domains, data sets and test sets"),
         Column("Measured", number=False),
     ]  # fmt: skip
@@ -107,10 +114,20 @@ def _contributed(models: Sequence[Contribution], pages: Mapping[str, str]) -> Se
         data = {(record.study, record.data.name) for record in model.records}
         dates = sorted(record.made.last[:10] for record in model.records)
         cells = [
-            Cell(model.name, link=pages[model.name]), Cell(model.origin), Cell(model.backbone.id or "–"), Cell(studies),
+            Cell(model.name, (model.name,), link=pages[model.name]), _rank(entries.get(model.name)),
+            Cell(model.origin), Cell(model.backbone.id or "–"), Cell(studies),
             Cell(str(len(data)), (len(data),)), Cell(dates[-1] or "–"),
         ]  # fmt: skip
-        rows.append(Row(cells))
+        rows.append(Row(cells, "yours"))
     note = "Results are checked for impossible values; they are not measured again."
-    table = Table("contributed", columns, rows, sortable=True, filter="part of a name" if len(rows) > MANY else "")
-    return Section("contributed", "Models added to the published ones", note=note, tables=[table])
+    table = Table(
+        "contributed", columns, rows, sortable=True, head=True, filter="part of a name" if len(rows) > MANY else ""
+    )
+    return Section("contributed", "Your models", note=note, tables=[table])
+
+
+def _rank(entry: Entry | None) -> Cell:
+    if entry is None:
+        return Cell(about="not a model of ImageNet-CoG's study, or without all of its data")
+    ends = f"({entry.low}–{entry.high})" if entry.low != entry.high else ""
+    return Cell(str(entry.rank), (entry.rank, entry.low, entry.high), small=ends)

@@ -1,9 +1,11 @@
 """The page of the leaderboard of a study's own backbones: one section per ranking."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from unseen.analyses.core.rankings import Ranked, Ranking
 from unseen.analyses.core.study_leaderboard import StudyLeaderboard
+from unseen.report.core.costs import section_of
 from unseen.report.core.metric_words import TRAINED_ON, metric_words, probe_words
 from unseen.report.core.model import Backbone, Cell, Column, Page, Row, Section, Table
 from unseen.report.core.provenance import provenance_section
@@ -25,10 +27,13 @@ def write_study_leaderboard(board: StudyLeaderboard, path: Path) -> None:
 def study_leaderboard_page(board: StudyLeaderboard) -> Page:
     """The page of the rankings of a study."""
     several = len(board.rankings) > 1
+    choice, drawn = board.choice, frozenset(each.name for each in board.backbones)
+    chosen = [] if choice is None else [section_of(choice, board.titles, drawn)]
     said = [(ranking, findings(ranking, board.titles)) for ranking in board.rankings]
     return Page(
         title="Leaderboard of your backbones",
         sections=[
+            *(replace(section, sentences=()) for section in chosen),
             *(_section(number, ranking, board) for number, ranking in enumerate(board.rankings, 1)),
             provenance_section({"Runs": ", ".join(board.places)}),
         ],
@@ -38,7 +43,10 @@ def study_leaderboard_page(board: StudyLeaderboard) -> Page:
             counted(len(board.rankings), "ranking"),
         ],
         notices=board.notices,
-        findings=[f"{title(ranking)}: {text}" if several else text for ranking, texts in said for text in texts[:1]],
+        findings=[
+            *(section.sentences[0] for section in chosen),
+            *(f"{title(ranking)}: {text}" if several else text for ranking, texts in said for text in texts[:1]),
+        ],
         backbones=[Backbone(each.name, each.category) for each in board.backbones],
     )
 

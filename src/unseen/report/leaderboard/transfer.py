@@ -22,7 +22,7 @@ def has_transfer(models: Sequence[Contribution]) -> bool:
 
 
 def transfer_section(models: Sequence[Contribution], pages: Mapping[str, str]) -> Section | None:
-    """All models, ordered by the mean over the common data sets; None without a comparable contributed score.
+    """All models by the mean over the common data sets, the contributed ones first; None without a comparable score.
 
     Args:
         pages: model → the address of its page.
@@ -38,7 +38,12 @@ def transfer_section(models: Sequence[Contribution], pages: Mapping[str, str]) -
     rows = {model: (values, dict[str, str](), "", "paper") for model, values in published.items()}
     origins = {model.name: model.origin for model in models}
     rows |= {model: (*found, pages[model], origins[model]) for model, found in own.items() if found[0]}
-    ranked = sorted(rows.items(), key=lambda item: (_mean(item[1][0], names) is None, -(_mean(item[1][0], names) or 0)))
+
+    def order(item: tuple[str, tuple[Values, Mapping[str, str], str, str]]) -> tuple[bool, bool, float]:
+        mean = _mean(item[1][0], names)
+        return (item[0] not in pages, mean is None, -(mean or 0.0))
+
+    ranked = sorted(rows.items(), key=order)
     columns = [
         Column("Model", number=False, names=("model",)), Column("From", number=False, names=("source",)),
         *(Column(DATASETS[name].title, DATASETS[name].metric, names=(name,)) for name in names),

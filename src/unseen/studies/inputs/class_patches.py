@@ -44,7 +44,7 @@ from unseen.studies.opened import StudyData
 from unseen.studies.plan import Cell
 from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.probes import StudyProbe
-from unseen.studies.record import Described, Measured
+from unseen.studies.record import Described, Measured, cost_of
 from unseen.studies.watch import Watch
 
 PATCHES = "patches"
@@ -235,6 +235,7 @@ class ClassPatchStage(Stage):
                 Described(
                     each.label, patches=Extraction.by(each.spec, self._extraction),
                     text=f"{patch_spec(each).channels} features of each patch",
+                    cost=cost_of(place for of in features if of.backbone == each.label for place in of.places.values()),
                 )
                 for each in self.backbones
             ],

@@ -15,6 +15,7 @@ from unseen.data.core.open_dataset import OpenDataset
 from unseen.device import default_device
 from unseen.errors import UserError, option
 from unseen.features.about import BackboneAbout
+from unseen.features.costs import BackboneCost
 from unseen.features.disk import free_disk
 from unseen.features.fingerprint import fingerprint
 from unseen.files import byte_size
@@ -221,11 +222,10 @@ class TrainingStage(Stage):
     def _described(self, backbone: Backbone) -> Described:
         spec, about = backbone.spec, BackboneAbout.of(backbone.spec)
         if any(each.dataset.dense for each in self.data):  # other sizes than those of whole images
-            return Described(
-                backbone.label, finetuning=replace(about, transform=None), text=f"{spec.parameters:,} parameters"
-            )
+            text, known = f"{spec.parameters:,} parameters", BackboneCost(parameters=spec.parameters)
+            return Described(backbone.label, finetuning=replace(about, transform=None), text=text, cost=known)
         text = "" if any(each.is_domain for each in self.data) else f"{spec.dimension} features, fine-tuned"
-        return Described(backbone.label, finetuning=about, text=text)
+        return Described(backbone.label, finetuning=about, text=text, cost=BackboneCost.of(backbone))
 
 
 def _classes(data: StudyData) -> int:

@@ -1,6 +1,6 @@
 """Probes of patch features, for data sets with label maps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -39,7 +39,7 @@ from unseen.studies.inputs.stage import Cells, Planned, Prepared, Stage, without
 from unseen.studies.opened import StudyData
 from unseen.studies.plan import Cell
 from unseen.studies.probes import StudyProbe
-from unseen.studies.record import Described, Measured
+from unseen.studies.record import Described, Measured, cost_of
 from unseen.studies.stored_features import FEATURES
 from unseen.studies.watch import Watch
 
@@ -206,6 +206,7 @@ class PatchStage(Stage):
                 Described(
                     each.label, patches=Extraction.by(each.spec, self._extraction),
                     text=f"{patch_spec(each).channels} features of each patch",
+                    cost=cost_of(_places(data, each.label)),
                 )
                 for each in self.backbones
             ],
@@ -270,6 +271,11 @@ class PatchStage(Stage):
         probe = job.fitted
         assert isinstance(probe, PatchProbe)
         return probe_seconds(probe, data, self._size(data, place), patch_spec(self.backbones[place]).grid, _device())
+
+
+def _places(data: Mapping[str, PatchData], backbone: str) -> list[Path]:
+    """The stores of all patches of a backbone: its training features may be of some patches only."""
+    return [Path(each.features[backbone]["test"].place) for each in data.values()]
 
 
 def features_folder(data: OpenDataset, out: Path) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from unseen.device import on_gpu
 from unseen.errors import UserError
+from unseen.features.costs import BackboneCost
 from unseen.papers.comparability import ERICSSON_PROTOCOLS, PLAIN
 from unseen.probes.job import Job
 from unseen.runs.data import Axis, RunData
@@ -25,7 +26,7 @@ from unseen.studies.plan import Cell
 from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.probes import StudyProbes
 from unseen.studies.probing import estimate, job_cost, run
-from unseen.studies.record import Described, Measured, about_features, extraction_of
+from unseen.studies.record import Described, Measured, about_features, cost_of, extraction_of
 from unseen.studies.watch import Watch
 from unseen.text.words import duration
 
@@ -137,7 +138,10 @@ class VectorStage(Stage):
         data = [each for each in self.opened.data if each.name in used]
         first = {each.backbone: each for each in reversed(features)}
         names = [*dict.fromkeys(each.backbone for each in features)]
-        backbones = [Described(name, extraction_of(about_features(_place(first[name])))) for name in names]
+        backbones = [
+            Described(name, extraction_of(about_features(_place(first[name]))), cost=_cost(name, features))
+            for name in names
+        ]
         variant = "class-balanced" if self.study.class_balanced else PLAIN
         part = Measured(
             data,
@@ -201,6 +205,12 @@ def tell_fits(watch: Watch, progress: FitProgress) -> None:
 
 def _place(features: ProbedFeatures) -> str:
     return next(iter(features.places.values()), "")
+
+
+def _cost(backbone: str, features: Sequence[ProbedFeatures]) -> BackboneCost | None:
+    """What the features of a backbone cost; of those in a file, only their dimensions are known."""
+    own = [each for each in features if each.backbone == backbone]
+    return cost_of(place for each in own for place in each.places.values()) or BackboneCost(own[0].dimension)
 
 
 def _row(features: ProbedFeatures, done: float, counted: Sequence[str]) -> dict[str, Cell]:

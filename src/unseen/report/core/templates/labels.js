@@ -27,8 +27,8 @@ function outside(a, [width, height]) {
 
 // Plotly annotations for `named` points: {x, y} in pixels, `at` in the units of the axes, text, opacity. A thin line
 // leads to labels that are far from their points. An optional label without a free place is left out.
-function placedLabels(named, points, size, look) {
-  const taken = points.map(({ x, y }) => box(x, y, 14, 14));
+function placedLabels(named, points, size, look, bars = []) {
+  const taken = [...points.map(({ x, y }) => box(x, y, 14, 14)), ...bars];
   return named.flatMap(({ x, y, at, text, opacity = 1, optional = false }) => {
     const extent = [pen.measureText(text).width + 8, 17];
     let best = null;
@@ -61,7 +61,18 @@ function labelSeries(plot, figure) {
       text: plotText(labels[place] ?? ""), optional: true,
     }]),
   ));
-  const annotations = placedLabels(points.filter(({ text }) => text), points, [xaxis._length, yaxis._length], currentLook());
+  const bars = figure.series.filter(isShown).flatMap(({ x, low, high }) => (low ? x : []).flatMap((across, place) => {
+    const [top, bottom] = [high[place], low[place]].map((end) => (end === null ? NaN : yaxis.d2p(end)));
+    return bottom > top ? [box(xaxis.d2p(across), (top + bottom) / 2, 9, bottom - top)] : [];
+  }));
+  // Steps, whose parts are along an axis; labels may lie on other lines, which have too many parts to avoid.
+  const steps = figure.series.filter(({ mode }) => mode === "lines").filter(isShown).flatMap(({ x, y }) => x.slice(1).flatMap((across, last) => {
+    if ((across !== x[last] && y[last + 1] !== y[last]) || y[last] === null || y[last + 1] === null) return [];
+    const [a, b, c, d] = [xaxis.d2p(x[last]), xaxis.d2p(across), yaxis.d2p(y[last]), yaxis.d2p(y[last + 1])];
+    return [box((a + b) / 2, (c + d) / 2, Math.abs(b - a) + 2, Math.abs(d - c) + 2)];
+  }));
+  const size = [xaxis._length, yaxis._length];
+  const annotations = placedLabels(points.filter(({ text }) => text), points, size, currentLook(), [...bars, ...steps]);
   if (!plot.labelled) {
     plot.labelled = true;
     plot.on("plotly_relayout", (change) => { if (!("annotations" in change)) labelSeries(plot, figure); });

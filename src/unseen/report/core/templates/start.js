@@ -36,26 +36,44 @@ function pressBackbone(name) {
 for (const control of document.querySelectorAll("[data-choice]")) {
   if (control.type !== "radio" || control.checked) choices[control.dataset.choice] = control.value;
 }
+Object.assign(usualChoices, choices);
 onAll("[data-choice]", "change", ({ dataset, value }) => {
   choose(dataset.choice, value);
   whenChosen[dataset.choice]?.(value);
+  keepView();
   draw();
 });
-onAll("button[data-backbone]", "click", ({ dataset }) => pressBackbone(dataset.backbone));
+onAll("button[data-backbone]", "click", ({ dataset }) => {
+  pressBackbone(dataset.backbone);
+  keepView();
+});
 onAll("[data-all]", "click", () => {
   hidden.backbones = new Set(hidden.backbones.size ? [] : data.backbones.map(({ name }) => name));
+  keepView();
   mark();
 });
 onAll("button[data-group]", "click", ({ dataset }) => {
   press("groups", dataset.group);
   onAllNow("[data-filter]", (input) => say(input, counted(filterRows(input.dataset.filter))));
+  keepView();
   mark();
 });
-onAll("[data-filter]", "input", (input) => say(input, counted(filterRows(input.dataset.filter))));
-onAll("table.sortable th button", "click", (button) => sortBy(button.parentNode));
+onAll("[data-filter]", "input", (input) => {
+  say(input, counted(filterRows(input.dataset.filter)));
+  keepView();
+});
+onAll("table.sortable th button", "click", (button) => {
+  sortBy(button.parentNode);
+  keepView();
+});
+onAllNow(".wide table[id]", (table) => {
+  if (columnKeys(table).length > 3) addColumnChoice(table, keepView);
+});
+onAll("[data-view]", "click", copyView);
 onAll("[data-copy]", "click", copyTable);
 onAll("[data-csv]", "click", saveTable);
 onAll("[data-save]", "click", saveFigure);
 onAll("#theme", "click", toggleTheme);
 dark.addEventListener("change", draw);
-draw();
+if (viewInAddress().view.size) showView();
+else draw();

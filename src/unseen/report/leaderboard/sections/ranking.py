@@ -59,8 +59,9 @@ def _row(entry: Entry, domain: str, cautions: list[str], reach: float) -> Row:
     cells = [
         Cell(str(entry.rank), (entry.rank, entry.low, entry.high), small=spread),
         Cell(
-            entry.model, (entry.model,), style="model", small=", ".join(marks), about="; ".join(entry.cautions),
-            look=entry.yours, dot=None if entry.yours else CATEGORY_COLOURS[entry.category],
+            entry.model, (entry.model,), style="model", small=", ".join([*(["yours"] if entry.yours else []), *marks]),
+            about="; ".join(entry.cautions), look=entry.yours,
+            dot=None if entry.yours else CATEGORY_COLOURS[entry.category],
         ),
         _accuracy(entry, domain, "main"),
         Cell(
