@@ -44,8 +44,8 @@ class Setup:
 
     @property
     def steps(self) -> int:
-        """Training steps: drawings are 18 times as many as emoji, and a model of them needs more."""
-        return 700 if self.share == 1 else 1400
+        """Training steps: drawings are 17 times as many as emoji, and a model of them needs more."""
+        return 1200 if self.share == 1 else 2400
 
 
 def setups() -> list[Setup]:
