@@ -1,10 +1,10 @@
 """Train the networks of the pool, and store their weights and predictions.
 
-    python -m emoji_shift.train_pool PICTURES.npz OUT_DIR [--device cuda] [--workers 12] [--minutes 8] [--resume DIR]
+    python -m emoji_shift.train_pool PICTURES.npz OUT_DIR [--device cuda] [--workers 12] [--minutes 8] [--skip DONE.json]
 
 Run it with `scripts` on the path; it needs only PyTorch and NumPy. It writes OUT_DIR/pool-N.npz, with the weights in
-half precision and the predicted classes of every test image. After `--minutes` it begins no further model; give the
-folder of what it wrote with `--resume`, and it trains the others.
+half precision and the predicted classes of every test image, and OUT_DIR/models.json. After `--minutes` it begins no
+further model; a call with another OUT_DIR and `--skip models.json` trains the others.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--minutes", type=float, default=8, help="time after which no further model is begun")
-    parser.add_argument("--resume", type=Path, help="folder with files that an earlier call wrote")
+    parser.add_argument("--skip", type=Path, help="models.json that an earlier call wrote: models to leave out")
     parser.add_argument("--steps-scale", type=float, default=1, help="factor on the training steps")
     parser.add_argument("--only", default="", help="train only models with this text in their name")
     parser.add_argument("--most", type=int, help="train at most so many models")
@@ -43,9 +43,10 @@ def main() -> None:
     args = parser.parse_args()
 
     begun = time.monotonic()
-    done = read_pool(args.resume) if args.resume else {}
+    skipped = json.loads(args.skip.read_text()) if args.skip else []
     numbered = list(enumerate(setups()))
-    chosen = [(number, each) for number, each in numbered if args.only in each.name and each.name not in done]
+    chosen = [(number, each) for number, each in numbered if args.only in each.name and each.name not in skipped]
+    done = dict[str, Arrays]()
     tasks = [(number, each, args.steps_scale, not args.eager) for number, each in chosen[: args.most]]
     deadline = time.time() + 60 * args.minutes
     context = multiprocessing.get_context("spawn")  # CUDA cannot be forked
@@ -58,7 +59,7 @@ def main() -> None:
             if count % 30 == 0:
                 write_pool(args.out, done)
     write_pool(args.out, done)
-    print(f"{len(done)} of {len(numbered)} models after {time.monotonic() - begun:.0f} s")
+    print(f"{len(done) + len(skipped)} of {len(numbered)} models after {time.monotonic() - begun:.0f} s")
 
 
 def write_pool(folder: Path, models: dict[str, Arrays]) -> None:
