@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from unseen.api.panel import panel
     from unseen.api.papers import leaderboard, published
     from unseen.api.planning import power
+    from unseen.api.predictors import predictors
     from unseen.api.probing import probe
     from unseen.api.results import check
     from unseen.api.running import run, study
@@ -43,6 +44,7 @@ __all__ = [
     "open_dataset",
     "panel",
     "power",
+    "predictors",
     "probe",
     "probes",
     "published",
@@ -65,6 +67,7 @@ _WHERE = {
     "open_dataset": "features",
     "panel": "panel",
     "power": "planning",
+    "predictors": "predictors",
     "probe": "probing",
     "published": "papers",
     "run": "running",

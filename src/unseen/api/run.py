@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.analyses.power.plans import Plans
+    from unseen.analyses.robustness.predictors import HeldOut, PredictorStudy
     from unseen.report.core.model import Figure
     from unseen.runs.data import RunData
     from unseen.studies.plan import Plan
@@ -126,6 +127,41 @@ class Run:
         from unseen.analyses.feature_similarity import feature_similarity, similarity_table
 
         return similarity_table(feature_similarity(self.data))
+
+    def predictors(self, *, hierarchy: str = "auto", held_out: "HeldOut | None" = None) -> "PredictorStudy":
+        """Compare what predicts the accuracy of held-out models on the shifted test sets of the run.
+
+        In-distribution accuracies, agreement, the severity of mistakes, and measures of features without labels.
+
+        Args:
+            hierarchy: of the classes, for severity: "wordnet", a CSV file with the columns child,parent, or
+                "k-means:MODEL"; by default WordNet, or k-means if classes are not its concepts.
+            held_out: "groups" or "models"; by default groups if there are several.
+
+        Returns:
+            A comparison with `.to_frame()`, one row per OOD test set and predictor.
+        """
+        from unseen.analyses.robustness.predictors_of_runs import predictors_of_folder
+        from unseen.errors import UserError
+
+        found = predictors_of_folder(self.folder, hierarchy=hierarchy, held_out=held_out)
+        if found.study is None:
+            raise UserError(found.why_not)
+        return found.study
+
+    def severity(self, column: str, *, hierarchy: str = "auto") -> "pd.DataFrame":
+        """The severity of the mistakes of every model on a column of a run of shifts; lower is better.
+
+        Args:
+            column: a test set, as in `accuracies.csv`.
+            hierarchy: as in `predictors`.
+
+        Returns:
+            One row per model: mistakes, and the mean distances of mistakes with their intervals, empty without any.
+        """
+        from unseen.analyses.robustness.predictors_of_runs import severity_of_folder
+
+        return severity_of_folder(self.folder, column, hierarchy).to_frame()
 
     @property
     def study(self) -> "Study":

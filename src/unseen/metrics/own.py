@@ -4,11 +4,11 @@ The file is the user's own code, which is executed, or one of those in `unseen.m
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from unseen.metrics.catalogue import METRICS, Metric
 ATTRIBUTE = "METRIC"
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 UNITS = ("share", "degrees", "metres", "score")
-Takes = Literal["predictions", "scores"]
+Takes = Literal["predictions", "scores", "classes"]
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,14 @@ class OwnMetric(Metric):
 
     Attributes:
         compute: function of (n,) class indices and, depending on `takes`, (n,) predicted indices or (n, c) scores of
-            the classes, both NumPy arrays; returns one number.
+            the classes, both NumPy arrays; returns one number. With "classes", a function of class indices, predicted
+            indices and the names of the classes; returns (n,) values of which the mean over known ones is the metric,
+            NaN where unknown, and these are kept for comparisons image by image.
         title: what it is, in a few words.
         takes: scores are the probe's own: logits of logistic regression, votes of neighbours.
     """
 
-    compute: Callable[[NDArray[np.int64], NDArray[Any]], float]
+    compute: Callable[..., Any]
     title: str
     takes: Takes = "predictions"
 
@@ -46,6 +48,20 @@ class OwnMetricFile:
     metric: OwnMetric
     file: OwnFile
     attribute: str
+
+    def of_images(
+        self, y: NDArray[np.int64], scores: NDArray[Any], classes: Sequence[str]
+    ) -> NDArray[np.float64] | None:
+        """(n,) the values of images, NaN where unknown, of a metric that takes classes; None for others."""
+        if self.metric.takes != "classes":
+            return None
+        if not classes:
+            raise UserError(f"{self.metric.name} needs the names of the classes, and these data have none")
+        with running(self.file):
+            values = np.asarray(self.metric.compute(y, scores.argmax(axis=1), tuple(classes)), dtype=np.float64)
+        if values.shape != y.shape or np.isinf(values).any():
+            raise UserError(f"{self.file.path}: {self.metric.name} must give one finite number, or NaN, per image")
+        return values
 
     def value(self, y: NDArray[np.int64], scores: NDArray[Any]) -> float:
         """The metric of a classifier; a result that is not a finite number within its bounds is a user error.
@@ -88,8 +104,9 @@ def own_metric(name: str) -> OwnMetricFile:
     check_facts(metric, str(file.path))
     if not callable(metric.compute) or not metric.title:
         raise UserError(f"{file.path}: {metric.name} needs a function to compute it, and a title that says what it is")
-    if metric.takes not in {"predictions", "scores"}:
-        raise UserError(f"{file.path}: {metric.name} takes 'predictions' or 'scores', not {metric.takes!r}")
+    if metric.takes not in get_args(Takes):
+        kinds = "'predictions', 'scores' or 'classes'"
+        raise UserError(f"{file.path}: {metric.name} takes {kinds}, not {metric.takes!r}")
     return OwnMetricFile(metric, file, attribute)
 
 

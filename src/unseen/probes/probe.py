@@ -71,6 +71,7 @@ class ProbeData:
         checkpoint: where the fits of a setting are stored while it is computed.
         shared: cache shared by probes of the same data.
         parts: what the columns of a vector are, if its features record it.
+        names: (c,) names of the classes, if known.
     """
 
     X_train: "Tensor | Rows"
@@ -84,6 +85,7 @@ class ProbeData:
     checkpoint: "Callable[[Setting], FitsSoFar]" = nowhere
     shared: dict[str, Any] = field(default_factory=dict, repr=False)
     parts: tuple[VectorPart, ...] = ()
+    names: tuple[str, ...] = ()
 
     def drawn(self, setting: Setting) -> "ProbeData":
         """The data with the setting's shots: the samples of the logistic probe's final fit with the same seed."""

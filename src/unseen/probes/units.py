@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from unseen.probes.many_shot import Labels
 
-UnitKind = Literal["images", "classes", "episodes", "areas", "angles", "depths", "boxes", "queries"]
+UnitKind = Literal["images", "classes", "episodes", "areas", "angles", "depths", "boxes", "queries", "mistakes"]
 SMALL: tuple[UnitKind, ...] = ("images", "classes", "episodes")
 """Kinds of a few KB, which are a part of the result; the arrays of the others are in a file beside it."""
 CORRECT = "correct"
@@ -98,6 +98,7 @@ class Units:
     | episodes | `right` (episodes,) correct queries of each, out of `queries` (1,) |
     | areas, angles, depths | sums over the pixels of each image (`unseen.metrics.from_units`) |
     | queries | under the name of each metric (n,) its value for each query, NaN for queries that do not count |
+    | mistakes | under the name of a metric (n,) its value for each image, NaN for images that do not count |
     | boxes | the detections of each image and which of them hit (`unseen.metrics.detection.BoxMatches`) |
 
     Attributes:

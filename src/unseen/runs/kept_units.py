@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 from unseen.metrics.detection import BoxMatches, coco_scores_of, voc_scores_of
 from unseen.metrics.from_units import Weights, angle_scores, area_scores, depth_means, known_means
+from unseen.metrics.severity import linearised_mistakes
 from unseen.probes.job import FITS
 from unseen.probes.units import CORRECT, SMALL, UNITS, ScoredImages, UnitKind, arrays_hash
 from unseen.reading.arrays import read_npz
@@ -35,8 +36,9 @@ NAMES: dict[UnitKind, tuple[str, ...]] = {
     "depths": ("rmse", "delta1"),
     "boxes": ("shape", "image", "label", "score", "voc", "coco", "object_image", "object_label", "objects"),
     "queries": (),
+    "mistakes": (),
 }
-"""The arrays of each kind; those of queries have the names of their metrics."""
+"""The arrays of each kind; those of queries and mistakes have the names of their metrics."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +66,15 @@ class KeptUnits:
     def values(self, metric: str) -> NDArray[Any] | None:
         """(n,) one number per unit, of which the score is the mean: hits, shares of right queries, precisions.
 
-        Queries that do not count are left out. None for maps and boxes, whose scores are no means over images.
+        Queries that do not count are left out; mistakes are linearised, so that all images count
+        (`unseen.metrics.severity`). None for maps and boxes, whose scores are no means over images.
         """
         if self.kind == "episodes":
             return np.asarray(self.arrays["right"] / self.arrays["queries"])
         if self.kind == "queries":
             return np.asarray(self.arrays[metric][~np.isnan(self.arrays[metric])])
+        if self.kind == "mistakes":
+            return linearised_mistakes(self.arrays[metric])
         return self.arrays[NAMES[self.kind][0]] if self.kind in SMALL else None
 
     def rescored(self, weights: Weights | None = None) -> dict[str, float]:
@@ -164,7 +169,7 @@ def unit_scores(
         return _precisions(box_matches_of(arrays), weights)
     of_kind: dict[UnitKind, Callable[[Mapping[str, NDArray[Any]], Weights | None], dict[str, float]]] = {
         "classes": _class_mean, "episodes": _episode_mean, "areas": area_scores, "angles": angle_scores,
-        "depths": depth_means, "queries": known_means,
+        "depths": depth_means, "queries": known_means, "mistakes": known_means,
     }  # fmt: skip
     return of_kind[kind](arrays, weights)
 
@@ -237,7 +242,7 @@ def _counts(kind: UnitKind, arrays: Mapping[str, NDArray[Any]]) -> Iterator[int]
     """The number of images, where the arrays say it."""
     if kind in ("images", "angles", "depths"):
         yield len(arrays[NAMES[kind][0]])
-    if kind == "queries":
+    if kind in ("queries", "mistakes"):
         yield from map(len, arrays.values())
     if kind in ("areas", "boxes"):
         yield int(arrays["images"] if kind == "areas" else arrays["shape"][0])

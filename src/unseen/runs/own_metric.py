@@ -10,13 +10,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unseen.errors import UserError
+from unseen.metrics.from_units import known_means
 from unseen.metrics.own import OwnMetricFile, own_metric
 from unseen.probes.by_name.linear import Linear
 from unseen.probes.job import Fit, Job
 from unseen.probes.own import OWN, OWN_METRIC
 from unseen.probes.probe import Probe, ProbeData, Size
 from unseen.probes.protocol import Setting
+from unseen.probes.units import Units
 from unseen.probes.vectors import LABELS
 from unseen.runs.results import read_result
 
@@ -36,6 +41,7 @@ class MeasuredProbe(Probe):
 
     name: ClassVar[str] = OWN_METRIC
     title: ClassVar[str] = "a metric of your own"
+    keeps_units: ClassVar[bool] = True
     make: Callable[[], Probe]
     fit_key: str
     place: str
@@ -63,8 +69,11 @@ class MeasuredProbe(Probe):
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:
             found = list(measured(self.metric, self.inner, data, setting, self._kept()))
-            for variant, value in found:
-                yield Fit(variant, setting.shots, setting.seed, [(self.metric.metric.name, value)])
+            for variant, value, values in found:
+                units = None if values is None else Units("mistakes", {self.metric.metric.name: values})
+                pairs = [] if value is None else [(self.metric.metric.name, value)]
+                details = {"undefined": self.metric.metric.name} if value is None else {}
+                yield Fit(variant, setting.shots, setting.seed, pairs, details, units=units if pairs else None)
             for _ in range(self.variants(data) - len(found)):  # those without finite scores, which the fit names
                 yield Fit(self.inner.name, setting.shots, setting.seed, ())
 
@@ -87,8 +96,10 @@ class MeasuredProbe(Probe):
 
 def measured(
     metric: OwnMetricFile, probe: Probe, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
-) -> Iterator[tuple[str, float]]:
-    """The variant and the value of the metric for each fit of a setting; a probe without class scores is refused.
+) -> Iterator[tuple[str, float | None, NDArray[np.float64] | None]]:
+    """For each fit of a setting the variant, the value of the metric, and its values of images if it has them.
+
+    A value is None if it is defined for no image. A probe without class scores is refused.
 
     Args:
         kept: as in `Probe.test_scores`.
@@ -99,7 +110,12 @@ def measured(
     for variant, scores in found:
         if not bool(scores.isfinite().all()):
             raise UserError(f"the probe {variant} gave scores that are not finite, which {metric.metric.name} needs")
-        yield variant, metric.value(data.y_test.cpu().numpy(), scores.cpu().numpy())
+        y, own = data.y_test.cpu().numpy(), scores.cpu().numpy()
+        values = metric.of_images(y, own, data.names)
+        if values is None:
+            yield variant, metric.value(y, own), None
+        else:
+            yield variant, known_means({"": values})[""] if (~np.isnan(values)).any() else None, values
 
 
 def metric_jobs(metrics: Sequence[OwnMetricFile], jobs: Sequence[Job]) -> list[Job]:

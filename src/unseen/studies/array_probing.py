@@ -119,8 +119,11 @@ def probe_arrays(
     for each in metrics:
         for setting in settings:
             kept = next(fit.details for fit in fits if Setting(fit.shots, fit.seed) == setting)
-            for variant, value in measured(each, chosen, data, setting, kept):
-                values.append((Fit(variant, setting.shots, setting.seed, ()), each.metric.name, value))
+            for variant, value, _ in measured(each, chosen, data, setting, kept):
+                if value is None:
+                    tell(f"{variant}: {each.metric.name} is not defined, as for a classifier without mistakes.")
+                else:
+                    values.append((Fit(variant, setting.shots, setting.seed, ()), each.metric.name, value))
     for fit, name, value in values:
         if not isfinite(value):
             raise UserError(
@@ -183,7 +186,8 @@ def probe_data(
         refuse_not_finite(features, name)
     y, y_other = (torch.from_numpy(np.searchsorted(classes, labels)) for labels in names)
     place = device or default_device().type
-    return ProbeData(X, y, X_other, y_other, len(classes), place), tuple(map(str, classes.tolist()))
+    names_of_classes = tuple(map(str, classes.tolist()))
+    return ProbeData(X, y, X_other, y_other, len(classes), place, names=names_of_classes), names_of_classes
 
 
 def refuse_not_finite(X: "torch.Tensor", name: str) -> None:

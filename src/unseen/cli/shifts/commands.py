@@ -21,6 +21,7 @@ from unseen.cli.shifts.options import (
     other_classes,
     read_shift_table,
 )
+from unseen.cli.shifts.predictors import predictors
 from unseen.cli.shifts.results import print_study
 from unseen.reading.keys import with_texts
 
@@ -144,6 +145,7 @@ def agreement(
     print_table("Accuracies in percent", columns, rows, right=columns[1:])
 
 
+app.command("predictors")(predictors)
 app.command("captions")(captions)
 app.command("pool")(training.pool)
 app.command("finetune")(training.finetune)

@@ -33,8 +33,8 @@ IdForOption = Annotated[
 
 
 @dataclass(frozen=True)
-class PairKeys:
-    """What users set of the table and of the fits, beside the test sets."""
+class TableKeys:
+    """What users set of the table and of the scale, beside the test sets."""
 
     fit_on: str = key(
         "", 'models to fit on, such as "group in {a, b} and val >= 5"; the others are only scored; unset: all'
@@ -46,6 +46,12 @@ class PairKeys:
         "detect", "percent, fraction or detect, which fails if the numbers are ambiguous"
     )
     scale: Literal["logit", "probit"] = key("logit", "scale that accuracies are fitted on: logit or probit")
+
+
+@dataclass(frozen=True)
+class PairKeys(TableKeys):
+    """What users set of the table and of the fits, beside the test sets."""
+
     loss: Literal["squares", "huber"] = key(
         "squares", "loss of the fit: squares, or huber, which is robust to outliers"
     )
@@ -60,11 +66,27 @@ class FitKeys(PairKeys):
     seed: int = key(0, "seed of the bootstrap", least=0)
 
 
+@dataclass(frozen=True)
+class PredictorKeys(TableKeys):
+    """What users set of a comparison of predictors."""
+
+    group: str | None = key(None, "column that groups models; each group is held out in turn")
+    measures: Names = key((), "further columns of a table that may predict, as they are, such as a severity")
+    held_out: Literal["groups", "models"] | None = key(
+        None, "what is held out at a time: groups or models; unset: groups if there are several"
+    )
+    hierarchy: str = key(
+        "auto",
+        "of a run: wordnet, a CSV with child,parent, or k-means:MODEL, for the severity of mistakes; unset: wordnet, "
+        "or k-means if classes are no concepts",
+    )
+
+
 def read_shift_table(
     path: Path,
     id_: Sequence[str],
     ood: Sequence[str],
-    keys: PairKeys,
+    keys: TableKeys,
     *,
     id_for: Sequence[str] = (),
 ) -> "ShiftTable":
@@ -77,7 +99,7 @@ def read_shift_table(
         _refuse_split_column(option, names, rows.columns)
     own = _own_id_sets(id_for, rows.columns)
     oods = [*ood, *(name for name in own if name not in ood)]
-    group = keys.group if isinstance(keys, FitKeys) else None
+    group = keys.group if isinstance(keys, FitKeys | PredictorKeys) else None
     return shift_table(
         rows, id_, oods, id_for=own, model=keys.model, group=group, fit_on=keys.fit_on or None, unit=unit
     )
@@ -111,12 +133,13 @@ def _refuse_split_column(option: str, names: Sequence[str], columns: Collection[
         )
 
 
-def choose_method(keys: PairKeys) -> "Method":
+def choose_method(keys: TableKeys) -> "Method":
     """How to fit."""
     from unseen.metrics.accuracy_scales import LOGIT, PROBIT
     from unseen.metrics.robustness import Method
 
-    return Method(LOGIT if keys.scale == "logit" else PROBIT, robust=keys.loss == "huber")
+    robust = isinstance(keys, PairKeys) and keys.loss == "huber"
+    return Method(LOGIT if keys.scale == "logit" else PROBIT, robust=robust)
 
 
 def choose_sizes(texts: Sequence[str], names: Sequence[str]) -> dict[str, int]:

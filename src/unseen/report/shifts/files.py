@@ -12,6 +12,7 @@ from unseen.analyses.robustness.fits import ShiftFit, ShiftStudy
 from unseen.analyses.robustness.fitted_model import FittedModel
 from unseen.analyses.robustness.groups import AVERAGE, GroupScore, group_scores
 from unseen.analyses.robustness.notes import notes
+from unseen.analyses.robustness.predictors import PredictorStudy, compare_predictors
 from unseen.errors import UserError
 from unseen.files import atomic_write, write_table
 from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, interval
@@ -146,7 +147,18 @@ def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage
         group_scores=tuple(asdict(group) | {"average": group.ood == AVERAGE} for group in group_scores(study)),
         notes=(*notes(study), *shown_note(study, most)),
         provenance=provenance,
+        predictors=_predictors(study),
     )
+
+
+def _predictors(study: ShiftStudy) -> PredictorStudy | None:
+    """What a table of accuracies alone says of predictors, if it has several; None if they cannot be compared."""
+    if len(study.table.id_sets) < 2:
+        return None
+    try:
+        return compare_predictors(study.table, study.settings)
+    except UserError:
+        return None
 
 
 def _panel(study: ShiftStudy, fit: ShiftFit, most: int) -> OodPanel:

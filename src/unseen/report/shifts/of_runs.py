@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from unseen.analyses.robustness.of_runs import RunFits, fit_chosen, fit_runs, table_of_runs
+from unseen.analyses.robustness.predictors_of_runs import predictors_of_runs, spectra_of
 from unseen.errors import option
 from unseen.report.shifts.files import study_page
 from unseen.report.shifts.page_data import ShiftPage
@@ -35,12 +36,16 @@ def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets:
         ids, oods = (list(names) for names in (study.table.id_sets, study.table.ood_sets))
         told.append(f"On another page: {option('id', ids)} {option('ood', oods)}.")
     page = study_page(first, source=places)
+    found = predictors_of_runs(runs, first, [score for folder in folders for score in spectra_of(folder)])
     return replace(
         page,
         title=runs.data.title,
         notes=(*told, *page.notes),
         provenance={**page.provenance, "Fitted on": _fitted_on(fits), **provenance(runs.data)},
         accuracies=runs,
+        predictors=found.study,
+        severities=found.severities,
+        severity_notes=found.notices,
     )
 
 

@@ -1,6 +1,6 @@
 """The data of the page of a fit of effective robustness."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,8 @@ from unseen.analyses.robustness.fitted_model import FittedModel
 
 if TYPE_CHECKING:
     from unseen.analyses.robustness.of_runs import RunTable
+    from unseen.analyses.robustness.predictors import PredictorStudy
+    from unseen.analyses.robustness.severity import Severity
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class ShiftPage:
         group_scores: means of groups, as in fit.json, with `average` true for means over OOD sets.
         notes: sentences at the top of the page.
         accuracies: the accuracies of runs, for a page of runs, which may have no panels.
+        predictors: what predicts the accuracy of held-out models, if it could be compared.
+        severities: severity of mistakes on ID columns, of runs that keep predictions, and `severity_notes` about them.
     """
 
     title: str
@@ -65,3 +69,6 @@ class ShiftPage:
     notes: tuple[str, ...]
     provenance: Mapping[str, str]
     accuracies: "RunTable | None" = None
+    predictors: "PredictorStudy | None" = None
+    severities: "Sequence[Severity]" = ()
+    severity_notes: Sequence[str] = ()
