@@ -22,6 +22,7 @@ from unseen.cli.shifts.options import (
     read_shift_table,
 )
 from unseen.cli.shifts.results import print_study
+from unseen.cli.shifts.subsets import subsets
 from unseen.reading.keys import with_texts
 
 app = typer.Typer(help="Measure effective robustness to distribution shifts.", no_args_is_help=True)
@@ -144,6 +145,7 @@ def agreement(
     print_table("Accuracies in percent", columns, rows, right=columns[1:])
 
 
+app.command("subsets")(subsets)
 app.command("captions")(captions)
 app.command("pool")(training.pool)
 app.command("finetune")(training.finetune)

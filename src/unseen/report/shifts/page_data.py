@@ -1,13 +1,14 @@
 """The data of the page of a fit of effective robustness."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unseen.analyses.robustness.fitted_model import FittedModel
 
 if TYPE_CHECKING:
     from unseen.analyses.robustness.of_runs import RunTable
+    from unseen.analyses.robustness.subsets import ShiftSubsets
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class ShiftPage:
         group_scores: means of groups, as in fit.json, with `average` true for means over OOD sets.
         notes: sentences at the top of the page.
         accuracies: the accuracies of runs, for a page of runs, which may have no panels.
+        subsets: the searches for subsets of shifted test sets, if results keep which images are right.
+        subset_pictures: OOD test set → number of an image → its picture as a JPEG file.
     """
 
     title: str
@@ -65,3 +68,5 @@ class ShiftPage:
     notes: tuple[str, ...]
     provenance: Mapping[str, str]
     accuracies: "RunTable | None" = None
+    subsets: "ShiftSubsets | None" = None
+    subset_pictures: Mapping[str, Mapping[int, bytes]] = field(default_factory=dict)
