@@ -1,7 +1,7 @@
 """The data of the page of a fit of effective robustness."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unseen.analyses.robustness.fitted_model import FittedModel
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from unseen.analyses.robustness.of_runs import RunTable
     from unseen.analyses.robustness.predictors import PredictorStudy
     from unseen.analyses.robustness.severity import Severity
+    from unseen.analyses.robustness.subsets import ShiftSubsets
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class ShiftPage:
         accuracies: the accuracies of runs, for a page of runs, which may have no panels.
         predictors: what predicts the accuracy of held-out models, if it could be compared.
         severities: severity of mistakes on ID columns, of runs that keep predictions, and `severity_notes` about them.
+        subsets: the searches for subsets of shifted test sets, if results keep which images are right.
+        subset_pictures: OOD test set → number of an image → its picture as a JPEG file.
     """
 
     title: str
@@ -72,3 +75,5 @@ class ShiftPage:
     predictors: "PredictorStudy | None" = None
     severities: "Sequence[Severity]" = ()
     severity_notes: Sequence[str] = ()
+    subsets: "ShiftSubsets | None" = None
+    subset_pictures: Mapping[str, Mapping[int, bytes]] = field(default_factory=dict)
