@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unseen.analyses.robustness.fitted_model import FittedModel
 
 if TYPE_CHECKING:
+    from unseen.analyses.robustness.group_effects import GroupEffect
     from unseen.analyses.robustness.of_runs import RunTable
     from unseen.analyses.robustness.predictors import PredictorStudy
     from unseen.analyses.robustness.severity import Severity
@@ -55,6 +56,7 @@ class ShiftPage:
     Attributes:
         scale: logit or probit, the scale of the axes.
         group_scores: means of groups, as in fit.json, with `average` true for means over OOD sets.
+        group_effects: groups under the line of the others, with what so many models resolve; empty for few groups.
         notes: sentences at the top of the page.
         accuracies: the accuracies of runs, for a page of runs, which may have no panels.
         predictors: what predicts the accuracy of held-out models, if it could be compared.
@@ -72,6 +74,7 @@ class ShiftPage:
     notes: tuple[str, ...]
     provenance: Mapping[str, str]
     accuracies: "RunTable | None" = None
+    group_effects: "Sequence[GroupEffect]" = ()
     predictors: "PredictorStudy | None" = None
     severities: "Sequence[Severity]" = ()
     severity_notes: Sequence[str] = ()
