@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from networks import image_encoder, projected
+from networks import image_encoder, projected  # type: ignore[import-not-found]  # a copy of emoji_shift.networks
 from torch import nn
 
 from unseen.data.core.decoding.transform import Transform

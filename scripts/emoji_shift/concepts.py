@@ -35,7 +35,8 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "beach": ("beach-with-umbrella",), "bee": ("honeybee",),
     "book": ("closed-book", "open-book", "green-book", "blue-book", "orange-book", "books"),
     "bridge": ("bridge-at-night", "foggy"), "bus": ("oncoming-bus",),
-    "calculator": ("pocket-calculator",), "camera": ("camera-with-flash",), "car": ("automobile", "oncoming-automobile"),
+    "calculator": ("pocket-calculator",), "camera": ("camera-with-flash",),
+    "car": ("automobile", "oncoming-automobile"),
     "castle": ("japanese-castle",), "cat": ("grinning-cat", "black-cat", "pouting-cat", "crying-cat"),
     "cell phone": ("mobile-phone", "mobile-phone-with-arrow"), "clock": (
         "mantelpiece-clock", "one-oclock", "three-oclock", "six-oclock", "nine-oclock", "eight-thirty"),

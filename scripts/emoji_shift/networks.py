@@ -106,7 +106,8 @@ class ImageText(nn.Module):
 
     def __init__(self, image: nn.Module, words: int) -> None:
         super().__init__()
-        self.image, self.text = image, TextEncoder(words)
+        self.image = image
+        self.text = TextEncoder(words)
         self.logit_scale = nn.Parameter(torch.tensor(2.6593))  # 1 / 0.07, as in CLIP
 
     def similarities(self, images: Tensor, texts: Tensor) -> Tensor:

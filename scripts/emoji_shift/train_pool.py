@@ -1,6 +1,6 @@
 """Train the networks of the pool, and store their weights and predictions.
 
-    python -m emoji_shift.train_pool PICTURES.npz OUT_DIR [--device cuda] [--workers 12] [--minutes 8] [--skip DONE.json]
+    python -m emoji_shift.train_pool PICTURES.npz OUT_DIR [--device cuda] [--workers 14] [--minutes 8] [--skip FILE]
 
 Run it with `scripts` on the path; it needs only PyTorch and NumPy. It writes OUT_DIR/pool-N.npz, with the weights in
 half precision and the predicted classes of every test image, and OUT_DIR/models.json. After `--minutes` it begins no

@@ -147,7 +147,8 @@ def train(setup: Setup, data: Pictures, *, seed: int, steps: int, graphs: bool) 
             features = F.normalize(model.text(data.class_texts.view(-1, words)), dim=1).view(count, sentences, -1)
             weights = F.normalize(features.mean(dim=1), dim=1) * model.logit_scale.clamp(max=4.6).exp()
             return model.image, weights.half().float(), torch.zeros(count, device=device)
-        encoder, head = model[0], model[1]  # type: ignore[index]
+        encoder, head = model.children()
+        assert isinstance(head, nn.Linear)
         return encoder, head.weight.detach(), head.bias.detach()
 
 
@@ -166,7 +167,7 @@ def contrast(model: ImageText, images: Tensor, texts: Tensor) -> Tensor:
 
 def captured(step: Callable[[], None]) -> Callable[[], None]:
     """A step as a CUDA graph; it is done three times before, on a stream of its own, as PyTorch requires."""
-    side = torch.cuda.Stream()
+    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         for _ in range(3):

@@ -3,8 +3,7 @@
     python -m emoji_shift.write_study PICTURES.npz POOL_DIR... --out OUT_DIR
     cd OUT_DIR; python -m unseen run study.toml --allow-code --out run
 
-POOL_DIR has what `emoji_shift.train_pool` wrote. The predictions that were stored on the GPU are compared with those of
-the run by `emoji_shift.compare`.
+POOL_DIR has what `emoji_shift.train_pool` wrote.
 """
 
 import argparse

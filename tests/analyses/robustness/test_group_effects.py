@@ -12,7 +12,9 @@ from unseen.analyses.robustness.table import shift_table
 from unseen.report.shifts.sections.group_effects import statements
 
 
-def pool(seed: int = 0, *, groups: int = 8, models: int = 10, effect: float = 0.0, spread: float = 0.05) -> pd.DataFrame:
+def pool(
+    seed: int = 0, *, groups: int = 8, models: int = 10, effect: float = 0.0, spread: float = 0.05
+) -> pd.DataFrame:
     """Models on two ID and two OOD test sets; those of group g0 are off the line by some logits."""
     rng = np.random.default_rng(seed)
     group = np.repeat([f"g{number}" for number in range(groups)], models)

@@ -37,7 +37,7 @@ class GroupEffect:
     Attributes:
         id_sets: ID test sets of the fit.
         in_fit: whether these models are in the fit of the study; those that are only scored are a group of their own.
-        p_holm: corrected for all effects under the same ID test sets: for all averages, or for all single OOD test sets.
+        p_holm: corrected for all effects under the same ID test sets: for all averages, or for all the others.
         smallest: the smallest effect that would be resolved with a power of 80%.
     """
 
