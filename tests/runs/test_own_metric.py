@@ -69,13 +69,13 @@ PROBES: list[tuple[Probe, int | None]] = [
 def test_scores_of_classes_are_those_of_the_fit(probe: Probe, shots: int | None, file: Path, data: ProbeData) -> None:
     setting = Setting(shots, 1)
     [fit] = probe.fit(data, [setting])
-    [(variant, value)] = measured(own_metric(f"{file}:OTHER"), probe, data, setting, fit.details)
-    assert (variant, value) == (fit.variant, pytest.approx(dict(fit.values)["top1"]))
-    [(_, searched)] = measured(own_metric(f"{file}:OTHER"), probe, data, setting, {})
-    assert searched == pytest.approx(value)
+    [found] = measured(own_metric(f"{file}:OTHER"), probe, data, setting, fit.details)
+    assert (found.variant, found.value) == (fit.variant, pytest.approx(dict(fit.values)["top1"]))
+    [searched] = measured(own_metric(f"{file}:OTHER"), probe, data, setting, {})
+    assert searched.value == pytest.approx(found.value)
     [(_, scores)] = probe.test_scores(data, setting, fit.details) or ()
-    [(_, balanced)] = measured(own_metric(str(file)), probe, data, setting, fit.details)
-    assert balanced == pytest.approx(balanced_accuracy_score(data.y_test, scores.argmax(1)))
+    [balanced] = measured(own_metric(str(file)), probe, data, setting, fit.details)
+    assert balanced.value == pytest.approx(balanced_accuracy_score(data.y_test, scores.argmax(1)))
 
 
 def test_probes_without_scores_are_refused(file: Path, data: ProbeData) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 from unseen.analyses.core.comparable import Comparable, Place, Unit, difference_of
 from unseen.analyses.core.comparables import Comparables, comparables, joined, most_shots
 from unseen.data.concepts.domains import SEEN
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, look_up
 from unseen.metrics.comparisons import McNemar, holm, standardised_mean
 from unseen.metrics.paired.crossed import Crossed
 from unseen.metrics.paired.estimate import Estimate
@@ -102,7 +102,13 @@ class PairComparison:
 
 
 def compare_backbones(
-    folders: Sequence[Path], first: str, second: str, *, shots: int | None = None, probe: str | None = None
+    folders: Sequence[Path],
+    first: str,
+    second: str,
+    *,
+    shots: int | None = None,
+    probe: str | None = None,
+    metric: str | None = None,
 ) -> PairComparison:
     """Compare two backbones on every data set where both have results with these shots.
 
@@ -112,9 +118,16 @@ def compare_backbones(
 
     Args:
         probe: only this probe; by default all.
+        metric: compare by this one, which fits keep for each image; by default by the first of each probe.
     """
     runs = [(folder, read_run(folder)) for folder in folders]
-    parts = [comparables(data, shots=_shots([data], shots, probe), backbones=(first, second)) for _, data in runs]
+    if metric is not None:
+        known = {score.metric for _, data in runs for score in data.scores}
+        look_up(dict.fromkeys(sorted(known)), metric, "metric", " of these runs")
+    parts = [
+        comparables(data, shots=_shots([data], shots, probe), backbones=(first, second), metric=metric)
+        for _, data in runs
+    ]
     _refuse_two_results([folder for folder, _ in runs], parts)
     every = joined(parts)
     names = sorted({backbone for _, data in runs for backbone in _scored(data, shots, probe)})

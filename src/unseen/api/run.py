@@ -60,6 +60,7 @@ class Run:
         other: "Run | str | PathLike[str] | None" = None,
         shots: int | str = "all",
         probe: str | None = None,
+        metric: str | None = None,
     ) -> "pd.DataFrame":
         """Compare two backbones on the same test images, with a significance test on each data set by each probe.
 
@@ -68,17 +69,23 @@ class Run:
             other: another run, or its folder, that `second` is in. Runs on other test images are refused.
             shots: one number, or "all".
             probe: only this one, by its name in scores; by default all that both have.
+            metric: compare by this one, such as "lca-information"; by default by the first of each probe. Not with
+                `other`.
 
         Returns:
             One row per data set and probe, and one per mean over data sets: difference, 95% interval, p-values, and
             `detectable`, the smallest difference that would be resolved with 80% power.
         """
         from unseen.analyses.paired import compare_backbones, compare_runs, comparison_table
+        from unseen.errors import UserError
         from unseen.runs.shots import one_number_of_shots
 
         number = one_number_of_shots(shots)
         if other is None:
-            return comparison_table(compare_backbones([self.folder], first, second, shots=number, probe=probe))
+            found = compare_backbones([self.folder], first, second, shots=number, probe=probe, metric=metric)
+            return comparison_table(found)
+        if metric is not None:
+            raise UserError("metric compares backbones of one run; leave out other")
         pair = compare_runs((self.folder, first), (Path(other), second), shots=number, probe=probe)
         return comparison_table(pair)
 

@@ -71,8 +71,9 @@ def class_distances(classes: Sequence[str], taxonomy: Path | None = None, where:
     named = concepts_of_classes(classes, _given(classes) if own is None else {}, own, where or "severity of mistakes")
     whole = wordnet().taxonomy if own is None else own
     source = WORDNET if taxonomy is None else taxonomy.name
-    nodes = whole.index([named.ids[each] for each in classes], source)
-    return ClassDistances(tuple(classes), taxonomy_distances(whole, nodes), source, named.guessed)
+    ids = [named.ids[each] for each in classes]
+    part = whole.closure(ids, source)  # other concepts change nothing
+    return ClassDistances(tuple(classes), taxonomy_distances(part, part.index(ids)), source, named.guessed)
 
 
 @lru_cache(maxsize=4)

@@ -157,22 +157,23 @@ def _split_data(parts: Mapping[str, Features], reads: Mapping[str, str], where: 
         gaps = reads.get(GAPS) == STAY
         check_classes(split_labels(aligned), where, "every class needs one", several=several, gaps=gaps)
     classes, labels = _labels(aligned, several=several)
+    names = () if several else next(iter(aligned.values())).classes
     if ALL in aligned:
         whole = aligned[ALL]
         y, _ = labels[ALL]
-        return ProbeData(whole.X, y, whole.X[:0], y[:0], classes)
+        return ProbeData(whole.X, y, whole.X[:0], y[:0], classes, names=names)
     train, test = aligned["train"], aligned["test"]
     (y, _), (y_test, ignored) = labels["train"], labels["test"]
     if "val" not in aligned:
-        return ProbeData(train.X, y, test.X, y_test, classes, ignored=ignored)
+        return ProbeData(train.X, y, test.X, y_test, classes, ignored=ignored, names=names)
     held, (y_val, ignored_val) = aligned["val"], labels["val"]
     if joined:
         import torch
 
         both = JoinedRows([train.X, held.X])
-        return ProbeData(both, torch.cat([y, y_val]), test.X, y_test, classes, ignored=ignored)
+        return ProbeData(both, torch.cat([y, y_val]), test.X, y_test, classes, ignored=ignored, names=names)
     validation = ValidationData(held.X, y_val, ignored_val)
-    return ProbeData(train.X, y, test.X, y_test, classes, validation=validation, ignored=ignored)
+    return ProbeData(train.X, y, test.X, y_test, classes, validation=validation, ignored=ignored, names=names)
 
 
 def _ranking_data(database: Features, queries: Features, where: str) -> ProbeData:

@@ -69,11 +69,14 @@ class MeasuredProbe(Probe):
     def fit(self, data: ProbeData, settings: Sequence[Setting]) -> Iterator[Fit]:
         for setting in settings:
             found = list(measured(self.metric, self.inner, data, setting, self._kept()))
-            for variant, value, values in found:
-                units = None if values is None else Units("mistakes", {self.metric.metric.name: values})
-                pairs = [] if value is None else [(self.metric.metric.name, value)]
-                details = {"undefined": self.metric.metric.name} if value is None else {}
-                yield Fit(variant, setting.shots, setting.seed, pairs, details, units=units if pairs else None)
+            name = self.metric.metric.name
+            for each in found:
+                about = each.variant, setting.shots, setting.seed
+                if each.value is None:
+                    yield Fit(*about, (), {"undefined": name})
+                else:
+                    units = None if each.of_images is None else Units("mistakes", {name: each.of_images})
+                    yield Fit(*about, [(name, each.value)], units=units)
             for _ in range(self.variants(data) - len(found)):  # those without finite scores, which the fit names
                 yield Fit(self.inner.name, setting.shots, setting.seed, ())
 
@@ -94,12 +97,19 @@ class MeasuredProbe(Probe):
         return self.inner.memory(size, gpu=gpu)
 
 
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """The value of a metric for a fit, None if it is defined for no image, and its values of images if it has them."""
+
+    variant: str
+    value: float | None
+    of_images: NDArray[np.float64] | None = None
+
+
 def measured(
     metric: OwnMetricFile, probe: Probe, data: ProbeData, setting: Setting, kept: Mapping[str, Any]
-) -> Iterator[tuple[str, float | None, NDArray[np.float64] | None]]:
-    """For each fit of a setting the variant, the value of the metric, and its values of images if it has them.
-
-    A value is None if it is defined for no image. A probe without class scores is refused.
+) -> Iterator[Measurement]:
+    """The metric for each fit of a setting; a probe without class scores is refused.
 
     Args:
         kept: as in `Probe.test_scores`.
@@ -113,9 +123,10 @@ def measured(
         y, own = data.y_test.cpu().numpy(), scores.cpu().numpy()
         values = metric.of_images(y, own, data.names)
         if values is None:
-            yield variant, metric.value(y, own), None
+            yield Measurement(variant, metric.value(y, own))
         else:
-            yield variant, known_means({"": values})[""] if (~np.isnan(values)).any() else None, values
+            known = bool((~np.isnan(values)).any())
+            yield Measurement(variant, known_means({"": values})[""] if known else None, values)
 
 
 def metric_jobs(metrics: Sequence[OwnMetricFile], jobs: Sequence[Job]) -> list[Job]:

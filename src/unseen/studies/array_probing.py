@@ -119,11 +119,12 @@ def probe_arrays(
     for each in metrics:
         for setting in settings:
             kept = next(fit.details for fit in fits if Setting(fit.shots, fit.seed) == setting)
-            for variant, value, _ in measured(each, chosen, data, setting, kept):
-                if value is None:
-                    tell(f"{variant}: {each.metric.name} is not defined, as for a classifier without mistakes.")
+            for found in measured(each, chosen, data, setting, kept):
+                if found.value is None:
+                    tell(f"{found.variant}: {each.metric.name} is not defined, as for a classifier without mistakes.")
                 else:
-                    values.append((Fit(variant, setting.shots, setting.seed, ()), each.metric.name, value))
+                    fit = Fit(found.variant, setting.shots, setting.seed, ())
+                    values.append((fit, each.metric.name, found.value))
     for fit, name, value in values:
         if not isfinite(value):
             raise UserError(

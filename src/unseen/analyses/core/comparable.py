@@ -194,6 +194,8 @@ def unit_of(units: KeptUnits, *, concepts: bool) -> Unit:
     """
     if units.kind == "images":
         return "concepts" if concepts and units.images is not None and units.images.y is not None else "images"
+    if units.kind == "mistakes":
+        return "concepts" if concepts else "images"
     if units.kind == "queries":
         every = concepts and not any(np.isnan(of_each).any() for of_each in units.arrays.values())
         return "concepts" if every else "images"

@@ -68,13 +68,18 @@ def most_shots(data: RunData) -> dict[str, int | None]:
 
 
 def comparables(
-    data: RunData, *, shots: Mapping[str, int | None] | None = None, backbones: Sequence[str] | None = None
+    data: RunData,
+    *,
+    shots: Mapping[str, int | None] | None = None,
+    backbones: Sequence[str] | None = None,
+    metric: str | None = None,
 ) -> Comparables:
     """What can be compared in a run.
 
     Args:
         shots: probe → the shots to compare with; by default the most of each probe. Other probes are left out.
         backbones: only these; by default all.
+        metric: compare by this one; by default by the first of each probe.
     """
     wanted = most_shots(data) if shots is None else shots
     # A difference in a metric without a better direction does not say which backbone is better.
@@ -86,6 +91,7 @@ def comparables(
         and score.probe in wanted
         and score.shots == wanted[score.probe]
         and (backbones is None or score.backbone in backbones)
+        and metric in {None, score.metric}
     ]
     kept, left_out, images_at = dict[Place, Kept](), list[LeftOut](), cache(read_labels)
     for (place, backbone), of in _by_fit(scores).items():
@@ -99,11 +105,11 @@ def comparables(
         left_out += _without_other_images(place, by_backbone)
         first = next((units for of in by_backbone.values() for units in of.values()), None)
         if first is not None and first.scores:
-            metric = data.metrics[next(iter(first.scores))]
+            compared = data.metrics[next(iter(first.scores)) if metric is None else metric]
             domain = domains.get(place.dataset)
             unit = unit_of(first, concepts=domain is not None and domain.axis == "concepts")
             seen = domain is not None and domain.seen
-            every.append(Comparable(place, metric, unit, by_backbone, _suite(domain), seen))
+            every.append(Comparable(place, compared, unit, by_backbone, _suite(domain), seen))
     order = {domain.name: number for number, domain in enumerate(data.domains)}
     return Comparables(
         tuple(sorted(every, key=lambda each: order.get(each.place.dataset, len(order)))), tuple(left_out)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unseen.analyses.robustness.table import GAPS, ShiftTable
 from unseen.errors import UserError, did_you_mean
+from unseen.text.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,6 +105,10 @@ def usable_columns(columns: Columns, table: ShiftTable) -> tuple[Columns, list[s
         elif any(np.ptp(each.values[ood][table.in_fit][of]) == 0 for ood, of in known.items()):
             told.append(f"{each.name} is not compared: it is the same for all models.")
         else:
+            lacking = int((~np.array([*known.values()])).any(axis=0).sum())
+            if lacking:
+                verb = "is" if lacking == 1 else "are"
+                told.append(f"{counted(lacking, 'model')} without {each.name} cannot be compared and {verb} left out.")
             return True
         return False
 

@@ -32,10 +32,10 @@ def _overall(study: PredictorStudy) -> Iterator[str]:
         yield f"{on}, {first.candidate.name} predicts with an error of {first.error.value:.2f} points ({held})."
         return
     if tied:
+        named = joined([*tied[:4], *([f"{len(tied) - 4} more"] if len(tied) > 4 else [])])
         yield (
             f"{on}, no predictor is resolved as the best one ({held}): the error of {best.candidate.name} is the "
-            f"lowest, {best.error.value:.2f} points, but not resolved from that of {joined(tied[:5])}"
-            f"{f' and {len(tied) - 5} more' if len(tied) > 5 else ''}."
+            f"lowest, {best.error.value:.2f} points, but not resolved from that of {named}."
         )
     else:
         yield f"{on}, {best.candidate.name} predicts best, with an error of {best.error.value:.2f} points ({held})."

@@ -87,12 +87,10 @@ def _severity_measures(table: ShiftTable, severities: Mapping[str, Severity]) ->
     firsts = {ood: columns[0] for ood, columns in table.id_columns.items()}
     if not {*firsts.values()} <= {*severities}:
         return
-    first_set = table.id_sets[0]
     for by in UNITS:
         if all(by in found.by for found in severities.values()):
             values = {column: _means(table, found, by) for column, found in severities.items()}
-            name = f"severity on {first_set}, by {by}"
-            yield Measure(name, {ood: values[column] for ood, column in firsts.items()})
+            yield Measure(f"severity ({by})", {ood: values[column] for ood, column in firsts.items()})
 
 
 def _means(table: ShiftTable, found: Severity, by: By) -> Array:

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from unseen.analyses.robustness.kept_predictions import KeptPredictions
 from unseen.analyses.robustness.latent_hierarchy import class_means, latent_distances
 from unseen.errors import UserError, did_you_mean
+from unseen.metrics.comparisons import holm
 from unseen.metrics.paired.estimate import Estimate
-from unseen.metrics.severity import Floats, mean_severity, mistake_distances
+from unseen.metrics.severity import Floats, mean_severity, mistake_distances, severity_difference
 from unseen.ontology.class_distances import By, ClassDistances, class_distances
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 K_MEANS, WORDNET, AUTO = "k-means", "wordnet", "auto"
 LOGITS = "logits"
+RESOLVED = 0.05
 UNITS: Mapping[By, str] = {"information": "bits", "depth": "edges"}
 
 
@@ -57,6 +59,20 @@ class Severity:
     def mistakes(self, model: str) -> int:
         """The number of images that a model classifies wrongly."""
         return int((~np.isnan(self.values[model][self.by[0]])).sum())
+
+    def least_severe(self, by: By) -> tuple[str, list[str]] | None:
+        """The model with the lowest severity, and the models that it is not resolved from, corrected by Holm's method.
+
+        Models are compared image by image. None if fewer than two models make mistakes.
+        """
+        means = {model: mean.value for model in self.values if (mean := self.mean(model, by))}
+        if len(means) < 2:
+            return None
+        best = min(means, key=lambda model: means[model])
+        others = [model for model in means if model != best]
+        apart = [severity_difference(self.values[model][by], self.values[best][by]) for model in others]
+        adjusted = holm(np.array([each.p_value for each in apart if each]))
+        return best, [model for model, p in zip(others, adjusted, strict=True) if p >= RESOLVED]
 
     def to_frame(self) -> "pd.DataFrame":
         """One row per model: mistakes, and for each f the mean with its interval, empty without mistakes."""

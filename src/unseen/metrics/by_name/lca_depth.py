@@ -12,7 +12,7 @@ from unseen.ontology.class_distances import known_distances
 
 
 def lca_depth(y: NDArray[np.int64], predictions: NDArray[Any], classes: Sequence[str]) -> NDArray[np.float64]:
-    """(n,) f(y) − f(LCA(y, y′)) of each mistake, f the depth in edges; NaN for images that are classified correctly.
+    """(n,) f(y) − f(LCA(y, y′)) of each mistake, f the depth in edges; NaN for correct images.
 
     Shi et al. 2024 (LCA-on-the-line); see `unseen.ontology.class_distances` for the choices.
     """

@@ -12,7 +12,7 @@ from unseen.ontology.class_distances import known_distances
 
 
 def lca_information(y: NDArray[np.int64], predictions: NDArray[Any], classes: Sequence[str]) -> NDArray[np.float64]:
-    """(n,) f(y) − f(LCA(y, y′)) of each mistake, f the information content in bits; NaN for images that are classified correctly.
+    """(n,) f(y) − f(LCA(y, y′)) of each mistake, f the information content in bits; NaN for correct images.
 
     Shi et al. 2024 (LCA-on-the-line); see `unseen.ontology.class_distances` for the choices.
     """
@@ -21,5 +21,6 @@ def lca_information(y: NDArray[np.int64], predictions: NDArray[Any], classes: Se
 
 METRIC = OwnMetric(
     "lca-information", higher_is_better=False, lower=0, upper=None, unit="score", compute=lca_information,
-    title="severity of mistakes: distance to the lowest common ancestor, by information content in bits", takes="classes",
+    title="severity of mistakes: distance to the lowest common ancestor, by information content in bits",
+    takes="classes",
 )  # fmt: skip

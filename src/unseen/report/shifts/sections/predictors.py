@@ -13,14 +13,14 @@ MOST_ROWS = 600
 FEWEST = 3
 """Rows with something to compare: two predictors, and none."""
 COLUMNS = (
-    Column("OOD test set", number=False, names=("ood",)),
     Column("Predictor", number=False, names=("predictor",)),
     Column("Error", "points, on held-out models", names=("error", "error low", "error high")),
-    Column("Difference from the first", "points", names=("difference", "difference low", "difference high", "p")),
-    Column("Error on the scale of the fit", names=("scaled",)),
+    Column("Difference", "from the first predictor, points", names=("difference", "low", "high", "p")),
+    Column("Scaled error", "on the scale of the fit", names=("scaled",)),
     Column("Models"),
-    Column("Held-out parts"),
+    Column("Parts", "held out in turn"),
 )
+TEST_SET = Column("OOD test set", number=False, names=("ood",))
 
 
 def build(page: ShiftPage) -> Section | None:
@@ -32,15 +32,20 @@ def build(page: ShiftPage) -> Section | None:
     note = (
         f"Each predictor is fitted on {found.scale}s to all models but those held out, {by}, and predicts these. "
         "Errors are mean absolute errors in points of accuracy, with 95% intervals over the held-out parts. Bold "
-        "differences are resolved from the first predictor after Holm's correction over all comparisons of the table. Agreement "
-        "uses the predictions of all models without OOD labels, and severity the mistakes on the ID test set."
+        "differences are resolved from the first predictor after Holm's correction over all comparisons of the table. "
+        "Agreement uses the predictions of all models without OOD labels, and severity mistakes on the first ID test "
+        "set."
     )
-    tables = [_table("predictors", "", found.overall)]
+    rows = [Row([*_cells(score)]) for score in found.overall]
+    several = len(found.ood_sets) - 1
+    title = f"Mean over {several} OOD test sets" if several else found.overall[0].ood
+    tables = [Table("predictors", COLUMNS, rows, title, sortable=True, head=True)]
     every = [score for ood in found.ood_sets[:-1] for score in found.on(ood)]
     if every:
-        shown = every[:MOST_ROWS]
+        shown = [Row([Cell(score.ood), *_cells(score)]) for score in every[:MOST_ROWS]]
         cut = f", the first {MOST_ROWS} of {len(every)} rows" if len(every) > MOST_ROWS else ""
-        tables.append(_table("predictors-by-test-set", f"Every OOD test set{cut}", shown, folded=True))
+        folded, columns = f"Every OOD test set{cut}", (TEST_SET, *COLUMNS)
+        tables.append(Table("predictors-by-test-set", columns, shown, sortable=True, head=True, folded=folded))
     return Section(
         "predictors", "What predicts the accuracy of other models", menu="Predictors", note=note,
         sentences=[*statements(found), *found.notices, *_left_out(found)], figures=[_figure(found)], tables=tables,
@@ -52,11 +57,6 @@ def _left_out(found: PredictorStudy) -> Iterator[str]:
         reasons = list(found.left_out.values())
         more = f" {len(reasons) - 3} more are left out." if len(reasons) > 3 else ""
         yield f"Left out: {'; '.join(reasons[:3])}.{more}"
-
-
-def _table(name: str, title: str, scores: list[PredictorScore], *, folded: bool = False) -> Table:
-    rows = [Row([Cell(score.ood), *_cells(score)]) for score in scores]
-    return Table(name, COLUMNS, rows, title if not folded else "", sortable=True, head=True, folded=title * folded)
 
 
 def _cells(score: PredictorScore) -> Iterator[Cell]:

@@ -1,10 +1,16 @@
 """How severe the mistakes of models on ID test sets are."""
 
+from collections.abc import Iterator
+
 from unseen.analyses.robustness.severity import UNITS, Severity
 from unseen.report.core.discover import PageSection
-from unseen.report.core.model import Cell, Column, Row, Section, Table
+from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
 from unseen.report.shifts.page_data import ShiftPage
+from unseen.report.shifts.parts import group_looks
+from unseen.text.words import joined
 
+MOST_FIGURES, MOST_OPEN = 3, 12
+"""OOD test sets with a figure, and models of a table that is open at first."""
 WORDS = {"information": "by information", "depth": "by depth"}
 
 
@@ -20,13 +26,40 @@ def build(page: ShiftPage) -> Section | None:
     )
     tables = [_table(number, each) for number, each in enumerate(page.severities, 1)]
     return Section(
-        "severity",
-        "Severity of mistakes",
-        menu="Severity",
-        sentences=list(page.severity_notes),
-        note=note,
-        tables=tables,
-    )
+        "severity", "Severity of mistakes", menu="Severity", note=note, tables=tables, figures=[*_figures(page)],
+        sentences=[*filter(None, map(_least, page.severities)), *page.severity_notes],
+    )  # fmt: skip
+
+
+def _least(found: Severity) -> str:
+    """Which model makes the least severe mistakes, if that is resolved."""
+    least = found.least_severe(found.by[0])
+    if least is None:
+        return ""
+    model, tied = least
+    if not tied:
+        return f"{found.column}: the mistakes of {model} are the least severe, resolved from those of all others."
+    some = joined([*tied[:3], *([f"{len(tied) - 3} more"] if len(tied) > 3 else [])])
+    return f"{found.column}: the mistakes of {model} are the least severe, but not resolved from those of {some}."
+
+
+def _figures(page: ShiftPage) -> Iterator[Figure]:
+    """OOD accuracy against the severity of ID mistakes, for the first OOD test sets with it."""
+    by_column = {each.column: each for each in page.severities}
+    for panel in [panel for panel in page.panels if panel.id_columns[0] in by_column][:MOST_FIGURES]:
+        found = by_column[panel.id_columns[0]]
+        by = found.by[0]
+        means = {model: mean.value for model in found.values if (mean := found.mean(model, by))}
+        series = []
+        for name, colour, symbol in group_looks(page):
+            own = [point for point in panel.points if point.group == name and point.model in means]
+            x, y = [means[point.model] for point in own], [100 * point.accuracy for point in own]
+            hover = [point.model for point in own]
+            several = len(page.groups) > 1
+            series.append(Series(name, x, y, colour, strong=several, mode="markers", symbol=symbol, hover=hover))
+        x_label = f"severity of mistakes on {panel.id_columns[0]}, {WORDS[by]} ({UNITS[by]})"
+        caption = "Each point is a model; mistakes farther to the left are nearer misses"
+        yield Figure(panel.name, x_label, f"accuracy on {panel.name} (%)", series, caption=caption)
 
 
 def _table(number: int, found: Severity) -> Table:
@@ -46,7 +79,9 @@ def _table(number: int, found: Severity) -> Table:
                 small = f"({ends.low:.3f} to {ends.high:.3f})"
                 cells.append(Cell(f"{ends.value:.3f}", (ends.value, ends.low, ends.high), small=small))
         rows.append(Row(cells))
-    return Table(f"severity-{number}", columns, rows, found.column, sortable=True, head=True)
+    folded = f"{found.column}: {len(rows)} models" if len(rows) > MOST_OPEN else ""
+    title = "" if folded else found.column
+    return Table(f"severity-{number}", columns, rows, title, sortable=True, head=True, folded=folded)
 
 
 SECTION = PageSection("shifts", 54, build)
