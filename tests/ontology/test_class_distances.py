@@ -68,6 +68,15 @@ def test_own_taxonomies(tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
 
 
+def test_classes_with_the_concepts_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "concepts.csv"
+    path.write_text("class,concept\nsmiling cat,cat.n.01\nface of a dog,n02084071\n")
+    found = class_distances(["smiling cat", "face of a dog", "airplane.n.01"], path)
+    assert (found.by["depth"] == class_distances(["cat.n.01", "n02084071", "airplane.n.01"]).by["depth"]).all()
+    with pytest.raises(UserError, match="ball of yarn"):
+        class_distances(["smiling cat", "ball of yarn"], path)
+
+
 def test_all_pairs_have_a_limit() -> None:
     chain = Taxonomy.from_edges([("b", "a")])
     with pytest.raises(UserError, match="at most"):

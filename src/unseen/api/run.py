@@ -142,8 +142,9 @@ class Run:
         In-distribution accuracies, agreement, the severity of mistakes, and measures of features without labels.
 
         Args:
-            hierarchy: of the classes, for severity: "wordnet", a CSV file with the columns child,parent, or
-                "k-means:MODEL"; by default WordNet, or k-means if classes are not its concepts.
+            hierarchy: of the classes, for severity: "wordnet"; a CSV file with the columns child,parent, or
+                class,concept (names in WordNet); or "k-means:MODEL". By default WordNet, or k-means if classes are
+                not its concepts.
             held_out: "groups" or "models"; by default groups if there are several.
 
         Returns:

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from unseen.errors import UserError
+from unseen.files import read_table, table_header
 from unseen.ontology.class_mapping import CIFAR_10_SYNSETS
 from unseen.ontology.class_names import concepts_of_classes
 from unseen.ontology.common_ancestors import lowest_common_ancestors, order_by_depth, order_by_information
@@ -25,7 +26,7 @@ from unseen.ontology.taxonomy import Ints, Taxonomy
 from unseen.ontology.wordnet import wordnet
 
 By = Literal["information", "depth"]
-WORDNET = "WordNet 3.0"
+CONCEPT, WORDNET = "concept", "WordNet 3.0"
 MOST_CLASSES = 10_000
 """Classes up to which the distances of all pairs are kept: 800 MB for each f."""
 
@@ -59,18 +60,23 @@ def taxonomy_distances(taxonomy: Taxonomy, nodes: Ints) -> dict[By, Floats]:
     }
 
 
-def class_distances(classes: Sequence[str], taxonomy: Path | None = None, where: str = "") -> ClassDistances:
+def class_distances(classes: Sequence[str], file: Path | None = None, where: str = "") -> ClassDistances:
     """The distances of classes in WordNet, or in the user's own taxonomy.
 
     Args:
         classes: ids, names or words of concepts (`unseen.ontology.class_names`).
-        taxonomy: a CSV file with the columns child,parent (`unseen.ontology.edges`); by default WordNet 3.0.
+        file: a CSV file with the columns child,parent (`unseen.ontology.edges`), the taxonomy; or with the columns
+            class,concept, the concepts of classes in WordNet 3.0, which is the default.
         where: name of the classes in error messages.
     """
-    own = None if taxonomy is None else read_taxonomy(taxonomy)
-    named = concepts_of_classes(classes, _given(classes) if own is None else {}, own, where or "severity of mistakes")
+    own, given, source = None, _given(classes), WORDNET
+    if file is not None and CONCEPT in table_header(file):
+        given = {row["class"]: row[CONCEPT] for _, row in read_table(file, ("class", CONCEPT)) if row[CONCEPT]}
+        source = f"{WORDNET}, with the concepts of {file.name}"
+    elif file is not None:
+        own, given, source = read_taxonomy(file), {}, file.name
+    named = concepts_of_classes(classes, given, own, where or "severity of mistakes")
     whole = wordnet().taxonomy if own is None else own
-    source = WORDNET if taxonomy is None else taxonomy.name
     ids = [named.ids[each] for each in classes]
     part = whole.closure(ids, source)  # other concepts change nothing
     return ClassDistances(tuple(classes), taxonomy_distances(part, part.index(ids)), source, named.guessed)

@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import unseen as package
 from unseen.analyses.core.comparables import comparables
 from unseen.errors import UserError
+from unseen.metrics.by_name import score_metrics
 from unseen.ontology.class_distances import class_distances
 from unseen.runs.record import read_run
 
@@ -29,6 +30,7 @@ def arrays(noise: float = 1.0) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return made
 
 
+@pytest.mark.long_suite  # two studies
 def test_it_is_added_to_a_finished_run_and_kept_for_each_image(unseen: Unseen, tmp_path: Path) -> None:
     made = arrays()
     for split, (X, y) in made.items():
@@ -58,6 +60,17 @@ def test_it_is_added_to_a_finished_run_and_kept_for_each_image(unseen: Unseen, t
         assert not found.metric.higher_is_better
     table = pd.read_csv(tmp_path / "run/scores.csv")
     assert {"lca-information", "lca-depth"} < {*table["metric"]}
+
+
+def test_random_mistakes_are_at_chance() -> None:
+    """All mistakes, each once: their mean over chance is 1, whatever the distances."""
+    compute = score_metrics()["lca-over-chance"].compute
+    y, guess = np.divmod(np.arange(25), 5)
+    values = compute(y, guess, CATS)
+    assert np.isnan(values).tolist() == (y == guess).tolist()
+    assert np.nanmean(values) == pytest.approx(1)
+    near = compute(np.array([0]), np.array([1]), CATS)
+    assert near[0] < 1 < compute(np.array([0]), np.array([4]), CATS)[0]
 
 
 def test_it_is_not_defined_without_mistakes_and_for_other_classes() -> None:

@@ -39,7 +39,7 @@ sys.exit(run())
 """
 
 
-OF_CLASSES = {"lca-depth", "lca-information"}
+OF_CLASSES = {"lca-depth", "lca-information", "lca-over-chance"}
 """Those that need to know which classes they are (`test_lca_metrics`)."""
 
 

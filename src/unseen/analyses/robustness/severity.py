@@ -93,8 +93,8 @@ def severity(kept: KeptPredictions, hierarchy: str = AUTO) -> Severity:
     """The severity of the mistakes of all models.
 
     Args:
-        hierarchy: `wordnet`, a CSV file with the columns child,parent, `k-means:` and a model or a file of features; or
-            `auto`, the default.
+        hierarchy: `wordnet`; a CSV file with the columns child,parent, or class,concept (names in WordNet); `k-means:`
+            and a model or a file of features; or `auto`, the default.
     """
     distances, note = _hierarchy(kept, hierarchy)
     if distances.guessed:
@@ -122,8 +122,8 @@ def _hierarchy(kept: KeptPredictions, hierarchy: str) -> tuple[ClassDistances, s
         path = Path(hierarchy)
         if not path.is_file():
             raise UserError(
-                f"no hierarchy '{hierarchy}': give {WORDNET}, a CSV file with the columns child,parent, or "
-                f"{K_MEANS}:MODEL{did_you_mean(hierarchy, [WORDNET, K_MEANS])}"
+                f"no hierarchy '{hierarchy}': give {WORDNET}, a CSV file with the columns child,parent or "
+                f"class,concept, or {K_MEANS}:MODEL{did_you_mean(hierarchy, [WORDNET, K_MEANS])}"
             )
         return class_distances(kept.classes, path, f"{kept.column} in {path.name}"), ""
     try:

@@ -77,7 +77,7 @@ class PredictorKeys(TableKeys):
     )
     hierarchy: str = key(
         "auto",
-        "of a run: wordnet, a CSV with child,parent, or k-means:MODEL, for the severity of mistakes; unset: wordnet, "
+        "of a run, for severity: wordnet, a CSV with child,parent or class,concept, or k-means:MODEL; unset: wordnet, "
         "or k-means if classes are no concepts",
     )
 
