@@ -1,6 +1,6 @@
 """Write what is kept of a run of the study: its table of accuracies and severities, and all predictions.
 
-    python -m emoji_shift.ship RUN_DIR TABLE.csv PREDICTIONS.npz
+    python -m emoji_shift.ship RUN_DIR [TABLE.csv PREDICTIONS.npz]
 
 Run it with `scripts` and `src` on the path. The table is the one that ships with the package; predictions are (models,
 images) indices of classes for each test set, from which everything else on the page of the study follows.
@@ -8,26 +8,34 @@ images) indices of classes for each test set, from which everything else on the 
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from emoji_shift.setups import setups
 from unseen.api.run import Run
+from unseen.data.concepts.drawings import DATA
 from unseen.files import atomic_write
 from unseen.studies.shifts.predictions import FOLDER, LABELS, read_predictions
 
 ID_SETS = ("id_emoji", "id_drawings")
 OOD_SETS = ("ood_flat", "ood_outlined", "ood_ink", "ood_icons", "ood_chalk")
 SEVERITIES = ("information", "depth")
+TABLE = DATA / "emoji_shift.csv"
+PREDICTIONS = Path(__file__).with_name("predictions.npz")
+Arrays = dict[str, NDArray[Any]]
 
 
 def main() -> None:
     """Write both files."""
     parser = argparse.ArgumentParser(description="Keep the results of the study of emoji and drawings.")
     parser.add_argument("run", type=Path, help="folder of the run of study.toml")
-    parser.add_argument("table", type=Path, help="file for accuracies and severities (.csv)")
-    parser.add_argument("predictions", type=Path, help="file for the predictions (.npz)")
+    parser.add_argument("table", type=Path, nargs="?", default=TABLE, help="file for accuracies and severities (.csv)")
+    parser.add_argument(
+        "predictions", type=Path, nargs="?", default=PREDICTIONS, help="file for the predictions (.npz)"
+    )
     args = parser.parse_args()
     table(args.run).to_csv(args.table, index=False, lineterminator="\n", float_format="%.5f")
     with atomic_write(args.predictions) as file:
@@ -52,9 +60,9 @@ def table(run: Path) -> pd.DataFrame:
     return made.sort_values(["group", "network", "ratio", "model"])
 
 
-def predicted(run: Path) -> dict[str, np.ndarray]:
+def predicted(run: Path) -> Arrays:
     """Names of models and classes, and for each test set its labels and all predictions."""
-    arrays = dict[str, np.ndarray]()
+    arrays: Arrays = {}
     for name in (*ID_SETS, *OOD_SETS):
         stored = dict(read_predictions(run / FOLDER / f"{name}.npz"))
         labels = stored.pop(LABELS)

@@ -19,8 +19,10 @@ from PIL import Image
 
 from emoji_shift.setups import setups
 from emoji_shift.train_pool import read_pool
+from unseen.data.concepts.drawings import DATA
 
 HERE = Path(__file__).parent
+STUDY = DATA / "emoji_shift.toml"
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -54,8 +56,9 @@ def main() -> None:
     with (args.out / "models.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["model", "backbone", "group", "head"], *rows])
     (args.out / "models.json").write_text(json.dumps(names))
-    for own in ("backbones.py", "networks.py", "study.toml"):
+    for own in ("backbones.py", "networks.py"):
         shutil.copy(HERE / own, args.out / own)
+    shutil.copy(STUDY, args.out / "study.toml")
 
 
 def write_sets(pictures: Arrays, classes: list[str], folder: Path) -> None:

@@ -1,19 +1,24 @@
 """The pool of emoji and drawings: its classes, its pictures, its training, and the study that is written of it."""
 
 import json
+import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from emoji_shift import train_pool, write_study
+from emoji_shift.analyse import captions, predictors, subsets
 from emoji_shift.concepts import FAMILIES, NEEDED, classes, names_of, pictured
 from emoji_shift.pictures import SENTENCES, stored_arrays
 from emoji_shift.setups import SHARES, setups
+from emoji_shift.ship import ID_SETS, PREDICTIONS, TABLE
 from emoji_shift.training import Pictures, Sampler
+from unseen.analyses.robustness.subset_keys import SubsetKeys
 from unseen.studies.shifts.plans import load_model, read_plans
 
 NAMES = ("cat", "cat-face", "dog", "penguin", "honeybee")
@@ -136,3 +141,38 @@ def test_the_study_runs_what_was_trained(
         with torch.inference_mode():
             logits = model.module(pictures)
         assert logits.argmax(dim=1).tolist() == by_name[plan.model]["predicted/ood_icons"].tolist()
+
+
+def test_the_table_is_that_of_the_predictions() -> None:
+    rows = pd.read_csv(TABLE).set_index("model")
+    assert len(rows) == 116
+    assert rows["group"].to_dict() == {setup.name: setup.group for setup in setups()}
+    with np.load(PREDICTIONS, allow_pickle=False) as stored:
+        for name in SETS:
+            right = (stored[name] == stored[f"{name}_label"]).mean(axis=1)
+            accuracy = rows.loc[stored["models"].tolist(), name].to_numpy()
+            np.testing.assert_allclose(accuracy, right, atol=5.1e-6)
+
+
+def test_the_study_file_has_the_columns_of_the_table() -> None:
+    study = tomllib.loads(write_study.STUDY.read_text())
+    assert [*study["datasets"]] == [*SETS]
+    assert {name for name, facts in study["data"].items() if facts.get("shifted") is False} == set(ID_SETS)
+
+
+@pytest.mark.long_suite
+def test_statements_of_the_page_hold() -> None:
+    with np.load(PREDICTIONS, allow_pickle=False) as stored:
+        arrays = dict(stored)
+    scores = {score.candidate.name: score for score in predictors(TABLE, arrays).overall}
+    best = scores["agreement (refined) + severity_drawings_information"]
+    assert best.error.value == pytest.approx(1.53, abs=0.01)
+    assert best.difference is not None
+    assert best.difference.interval().high == pytest.approx(-2.06, abs=0.01)
+    assert best.adjusted is not None
+    assert best.adjusted < 0.01
+    assert scores["id_emoji + id_drawings"].error.value == pytest.approx(2.46, abs=0.01)
+    found = subsets(TABLE, arrays, SubsetKeys(permutations=19))
+    assert len(found.found) == 8
+    assert not any(each.negative for each in found.found)
+    assert "+1.46 points" in captions(TABLE)

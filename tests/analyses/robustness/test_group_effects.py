@@ -9,6 +9,8 @@ from unseen.analyses.robustness.fits import ShiftSettings, ShiftStudy, study_shi
 from unseen.analyses.robustness.group_effects import GroupEffect, group_effects
 from unseen.analyses.robustness.groups import AVERAGE
 from unseen.analyses.robustness.table import shift_table
+from unseen.report.shifts.files import study_page
+from unseen.report.shifts.page import shift_page
 from unseen.report.shifts.sections.group_effects import statements
 
 
@@ -78,9 +80,12 @@ def test_smallest_effect_is_that_of_a_t_test() -> None:
     assert single.smallest == pytest.approx((t.ppf(1 - 0.025 / 16) + t.ppf(0.8)) * single.effect.error)
 
 
-def test_planted_effects_are_found_and_others_are_not() -> None:
-    planted = [group_effects(study(pool(seed, effect=1.0))) for seed in range(10)]
-    assert all(found(each, "g0", AVERAGE).resolved for each in planted)
+def test_planted_effects_are_found() -> None:
+    assert all(found(group_effects(study(pool(seed, effect=1.0))), "g0", AVERAGE).resolved for seed in range(3))
+
+
+@pytest.mark.long_suite
+def test_without_effects_alarms_are_rare() -> None:
     none = [group_effects(study(pool(seed, spread=0.0), ood=("x",))) for seed in range(60)]
     alarms = sum(any(each.resolved for each in effects if len(each.id_sets) == 2) for effects in none)
     assert alarms <= 8  # 5% of 60 is 3; P(X > 8) = 0.3%
@@ -109,3 +114,14 @@ def test_page_says_what_is_resolved_and_what_could_be() -> None:
     rest = [each.smallest for each in both if each.ood == AVERAGE and not each.resolved]
     assert f"{min(rest):.1f}" in second
     assert f"{max(rest):.1f}" in second
+
+
+def test_page_of_a_fit_has_one_row_per_group_and_choice_of_id_sets() -> None:
+    page = shift_page(study_page(study(pool(effect=1.0)), source="pool.csv"))
+    [section] = [each for each in page.sections if each.name == "group-effects"]
+    [table] = section.tables
+    assert len(table.rows) == 3 * 8
+    assert [column.title for column in table.columns][3:] == ["average", "x", "y", "Smallest effect"]
+    assert [row.cells[3].style for row in table.rows[:8]].count("strong") == 1
+    few = shift_page(study_page(study(pool(groups=3)), source="pool.csv"))
+    assert "group-effects" not in [each.name for each in few.sections]

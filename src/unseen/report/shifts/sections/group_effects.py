@@ -16,8 +16,9 @@ NOTE = (
     "Each group is compared with the line of all other groups: the mean of its accuracies minus those that the fit "
     "without its models predicts, in points, with 95% intervals. They contain the spread of its own models and how the "
     "line changes without any one of the other groups, but not the noise of the test images, which all models share. "
-    "Bold effects are resolved from 0 after Holm's correction over all groups and, but for averages, all OOD test sets. "
-    "The smallest effect is the one that would be resolved with a power of 80%, at the level that this leaves for each."
+    "Bold effects are resolved from 0 after Holm's correction over all groups, and over all OOD test sets except for "
+    "averages. The smallest effect is the one that would be resolved with a power of 80%, at the level that this "
+    "leaves for each."
 )
 
 
@@ -71,21 +72,36 @@ def _figure(effects: Sequence[GroupEffect]) -> Figure:
     ordered = sorted(effects, key=lambda each: each.effect.value)
     ends = [each.effect.interval() for each in ordered]
     places = [float(place) for place in range(len(ordered))]
+    low, high = min(0.0, *(each.low for each in ends)), max(0.0, *(each.high for each in ends))
+    edge = 0.03 * (high - low)
+    top = len(ordered) - 0.5
     return Figure(
-        "", "effect (points)", "", caption="Mean effective robustness under the line of all other groups",
+        "",
+        "effect (points)",
+        "",
+        caption="Mean effective robustness under the line of all other groups",
         series=[
+            Series("the line of the others", [0.0, 0.0], [-0.5, top], mode="lines", dash="dash"),
             Series(
-                "95% interval", [x for each in ends for x in (each.low, each.high, each.high)],
-                [y for place in places for y in (place, place, None)], mode="lines", solid=True,
+                "95% interval",
+                [x for each in ends for x in (each.low, each.high, each.high)],
+                [y for place in places for y in (place, place, None)],
+                mode="lines",
+                solid=True,
             ),
             Series(
-                "effect", [each.value for each in ends], places, 0, mode="markers",
+                "effect",
+                [each.value for each in ends],
+                places,
+                0,
+                mode="markers",
                 hover=[f"{_name(each)}: {signed(each.effect.value, 2)}" for each in ordered],
             ),
         ],
         y_ticks=tuple((place, _name(each)) for place, each in zip(places, ordered, strict=True)),
-        y_range=(-0.5, len(ordered) - 0.5),
-    )  # fmt: skip
+        x_range=(low - edge, high + edge),
+        y_range=(-0.5, top),
+    )
 
 
 def _table(page: ShiftPage, by_choice: dict[tuple[str, ...], list[GroupEffect]]) -> Table:
