@@ -23,6 +23,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from demo_tables import write_parts
@@ -217,6 +218,30 @@ def drawing_pool(studio: Studio) -> bytes:
     return studio.page("drawing-fit/report.html", "#shifts-title", "#shifts .plot")
 
 
+def worked_study(studio: Studio) -> bytes:
+    """The fits of the worked study, as in docs/worked-shift-study.md."""
+    studio.whole_page("worked-shift-study.md", made="emoji-shift-fit/report.html")
+    return studio.page("emoji-shift-fit/report.html", "#shifts-title", "#shifts .plot")
+
+
+def worked_groups(studio: Studio) -> bytes:
+    """Its groups under the line of the others."""
+    worked_study(studio)
+    return studio.page("emoji-shift-fit/report.html", "#group-effects .plot")
+
+
+def worked_predictors(studio: Studio) -> bytes:
+    """Its predictors, with those that need predictions."""
+    from emoji_shift.analyse import PREDICTIONS, TABLE, predictors
+    from unseen.report.shifts.sections.predictors import error_figure
+
+    with np.load(PREDICTIONS, allow_pickle=False) as stored:
+        figure = error_figure(predictors(TABLE, dict(stored)))
+    page = Page(title="", sections=[Section("predictors", "", figures=[figure])])
+    [shown] = page_figures(page).values()
+    return static_bytes(shown, "png")
+
+
 def axes(studio: Studio) -> bytes:
     studio.unseen("report", "--published", "--out", "axes.html")
     return studio.page("axes.html", "#ranks-title", "#ranks .plot", width=1440)
@@ -304,6 +329,9 @@ PICTURES: dict[str, Callable[[Studio], bytes]] = {
     "while-training.png": while_training,
     "shifts.png": shifts,
     "drawing_pool.png": drawing_pool,
+    "worked-shift-study.png": worked_study,
+    "worked-shift-groups.png": worked_groups,
+    "worked-shift-predictors.png": worked_predictors,
     "axes.png": axes,
     "leaderboard.png": leaderboard,
     "tasks.png": tasks,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from unseen.analyses.power.plans import Plans
     from unseen.analyses.robustness.predictors import HeldOut, PredictorStudy
+    from unseen.analyses.robustness.subsets import ShiftSubsets
     from unseen.report.core.model import Figure
     from unseen.report.core.static import PaperFigure, PaperWidth
     from unseen.runs.data import RunData
@@ -181,6 +182,36 @@ class Run:
         from unseen.analyses.robustness.predictors_of_runs import severity_of_folder
 
         return severity_of_folder(self.folder, column, hierarchy).to_frame()
+
+    def subsets(
+        self,
+        *,
+        id: str | Sequence[str] = (),  # noqa: A002  (what the field calls it)
+        ood: str | Sequence[str] = (),
+        size: int | None = None,
+        permutations: int | None = None,
+        seed: int = 0,
+    ) -> "ShiftSubsets":
+        """Search shifted test sets for subsets on which models of higher ID accuracy are less accurate.
+
+        Half of the models choose the images and the other half confirms the choice; the same search with permuted
+        models says how far chance gets.
+
+        Args:
+            id, ood: columns; by default the shifted test sets of the run, each with the ID test sets of its classes.
+            size: the fewest images of a subset; by default one in 20 of the test set.
+            permutations: number of searches with permuted models; by default 200, or more with many test sets.
+            seed: of the halves and permutations.
+
+        Returns:
+            The searches, with `.to_frame()`, one row per search, and `.images()`, one row per image of each subset.
+        """
+        from unseen.analyses.robustness.hits import find_subsets_in
+        from unseen.analyses.robustness.subset_keys import SubsetKeys
+
+        id_sets, ood_sets = ([names] if isinstance(names, str) else list(names) for names in (id, ood))
+        keys = SubsetKeys(size, permutations, seed)
+        return find_subsets_in(self.folder, id_sets, ood_sets, keys)
 
     @property
     def study(self) -> "Study":

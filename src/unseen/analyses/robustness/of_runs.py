@@ -7,6 +7,7 @@ unshifted test sets on the same classes: `imagenet-r` on `val-on-imagenet-r-clas
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.analyses.core.comparable import Comparable
@@ -19,8 +20,10 @@ from unseen.errors import UserError, call, did_you_mean, on_command_line, settin
 from unseen.metrics.leaders import clear_leader
 from unseen.runs.data import RunData
 from unseen.runs.merge import merge_runs
+from unseen.runs.record import read_with_results
 from unseen.runs.results import Result
 from unseen.runs.score import Score
+from unseen.runs.scores import results_on
 from unseen.studies.shifts.accuracies import Facts, facts_of
 
 if TYPE_CHECKING:
@@ -50,11 +53,12 @@ class RunTable:
 
     def compared(self, column: str) -> Comparable | None:
         """All models of a column on the same images; None if their results do not keep which images are right."""
-        accuracies = self.accuracies(column)
-        for each in self._every.every:
-            if each.place.dataset == column and {*each.kept} == {*accuracies}:
-                return each
-        return None
+        each = self.comparable(column)
+        return each if each is not None and {*each.kept} == {*self.accuracies(column)} else None
+
+    def comparable(self, column: str) -> Comparable | None:
+        """The models on the same images of a column with what their results keep of each; None if they keep nothing."""
+        return next((each for each in self._every.every if each.place.dataset == column), None)
 
     @cached_property
     def _every(self) -> Comparables:
@@ -88,6 +92,16 @@ class RunFits:
     studies: Sequence[ShiftStudy]
     fitted_on: Mapping[str, Sequence[str]]
     notices: Sequence[str] = ()
+
+
+def open_runs(folders: Sequence[Path]) -> RunTable:
+    """The shifted and unshifted test sets of the runs in some folders, and the results on them."""
+    runs = list[tuple[str, RunData, Sequence[Result]]]()
+    for folder in folders:
+        whole, results = read_with_results(folder)
+        data = whole.on_axes("shifts")
+        runs.append((folder.resolve().name, data, results_on(data, results)))
+    return table_of_runs(runs)
 
 
 def table_of_runs(runs: Sequence[tuple[str, RunData, Sequence[Result]]]) -> RunTable:

@@ -23,6 +23,7 @@ from unseen.cli.shifts.options import (
 )
 from unseen.cli.shifts.predictors import predictors
 from unseen.cli.shifts.results import print_study
+from unseen.cli.shifts.subsets import subsets
 from unseen.reading.keys import with_texts
 
 app = typer.Typer(help="Measure effective robustness to distribution shifts.", no_args_is_help=True)
@@ -146,6 +147,7 @@ def agreement(
 
 
 app.command("predictors")(predictors)
+app.command("subsets")(subsets)
 app.command("captions")(captions)
 app.command("pool")(training.pool)
 app.command("finetune")(training.finetune)

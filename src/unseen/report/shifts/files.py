@@ -10,6 +10,7 @@ import numpy as np
 
 from unseen.analyses.robustness.fits import ShiftFit, ShiftStudy
 from unseen.analyses.robustness.fitted_model import FittedModel
+from unseen.analyses.robustness.group_effects import group_effects
 from unseen.analyses.robustness.groups import AVERAGE, GroupScore, group_scores
 from unseen.analyses.robustness.notes import notes
 from unseen.analyses.robustness.predictors import PredictorStudy, compare_predictors
@@ -147,6 +148,7 @@ def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage
         group_scores=tuple(asdict(group) | {"average": group.ood == AVERAGE} for group in group_scores(study)),
         notes=(*notes(study), *shown_note(study, most)),
         provenance=provenance,
+        group_effects=group_effects(study),
         predictors=_predictors(study),
     )
 

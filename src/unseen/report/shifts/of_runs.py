@@ -4,16 +4,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from unseen.analyses.robustness.of_runs import RunFits, fit_chosen, fit_runs, table_of_runs
+from unseen.analyses.robustness.hits import hits_of_runs
+from unseen.analyses.robustness.of_runs import RunFits, RunTable, fit_chosen, fit_runs, open_runs
 from unseen.analyses.robustness.predictors_of_runs import predictors_of_runs, spectra_of
-from unseen.errors import option
+from unseen.analyses.robustness.subsets import ShiftSubsets, find_subsets
+from unseen.errors import on_command_line, option
+from unseen.metrics.subsets import FEWEST_MODELS
 from unseen.report.shifts.files import study_page
 from unseen.report.shifts.page_data import ShiftPage
-from unseen.runs.data import RunData
+from unseen.report.shifts.subset_pictures import Pictures, pictures_of_runs
 from unseen.runs.provenance import provenance
-from unseen.runs.record import read_with_results
-from unseen.runs.results import Result
-from unseen.runs.scores import results_on
+from unseen.studies.places import Places
+
+MOST_SEARCHED = 10**7
+"""Images × models × ID test sets that a page searches for subsets: several seconds."""
 
 
 def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets: Sequence[str] = ()) -> ShiftPage:
@@ -22,7 +26,7 @@ def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets:
     Args:
         id_sets, ood_sets: columns to fit; by default derived from the test sets and their classes.
     """
-    runs = table_of_runs([(folder.resolve().name, *_read(folder)) for folder in folders])
+    runs = open_runs(folders)
     fits = fit_chosen(runs, id_sets, ood_sets) if id_sets or ood_sets else fit_runs(runs)
     places = ", ".join(str(folder) for folder in folders)
     told = [*runs.data.notices, *fits.notices]
@@ -37,6 +41,7 @@ def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets:
         told.append(f"On another page: {option('id', ids)} {option('ood', oods)}.")
     page = study_page(first, source=places)
     found = predictors_of_runs(runs, first, [score for folder in folders for score in spectra_of(folder)])
+    subsets, pictures = _searched(folders, runs, fits)
     return replace(
         page,
         title=runs.data.title,
@@ -46,14 +51,25 @@ def page_of_runs(folders: Sequence[Path], id_sets: Sequence[str] = (), ood_sets:
         predictors=found.study,
         severities=found.severities,
         severity_notes=found.notices,
+        subsets=subsets,
+        subset_pictures=pictures,
     )
 
 
-def _read(folder: Path) -> tuple[RunData, list[Result]]:
-    """The test sets of a run, and the results on them."""
-    whole, results = read_with_results(folder)
-    data = whole.on_axes("shifts")
-    return data, results_on(data, results)
+def _searched(folders: Sequence[Path], runs: RunTable, fits: RunFits) -> tuple[ShiftSubsets | None, Pictures]:
+    """The searches for subsets with their pictures; None if there are too few models for any search."""
+    hits = hits_of_runs(runs, [fit.ood for study in fits.studies for fit in study.fits])
+    if not any(len(each.by_model) >= FEWEST_MODELS for each in hits.values()):
+        return None, {}
+    cells = sum(
+        hits[fit.ood].images.count * len(fit.scores) * len(fit.fit.names)
+        for study in fits.studies for fit in study.fits if fit.ood in hits
+    )  # fmt: skip
+    if cells > MOST_SEARCHED:
+        words = f"unseen shifts subsets {' '.join(map(str, folders))}" if on_command_line() else "run.subsets()"
+        return ShiftSubsets((), (f"These test sets are large, so that pages do not search them: {words} does.",)), {}
+    subsets = find_subsets(fits.studies, hits)
+    return subsets, pictures_of_runs(subsets, folders, Places())
 
 
 def _fitted_on(fits: RunFits) -> str:

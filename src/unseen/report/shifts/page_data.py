@@ -1,15 +1,17 @@
 """The data of the page of a fit of effective robustness."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from unseen.analyses.robustness.fitted_model import FittedModel
 
 if TYPE_CHECKING:
+    from unseen.analyses.robustness.group_effects import GroupEffect
     from unseen.analyses.robustness.of_runs import RunTable
     from unseen.analyses.robustness.predictors import PredictorStudy
     from unseen.analyses.robustness.severity import Severity
+    from unseen.analyses.robustness.subsets import ShiftSubsets
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,13 @@ class ShiftPage:
     Attributes:
         scale: logit or probit, the scale of the axes.
         group_scores: means of groups, as in fit.json, with `average` true for means over OOD sets.
+        group_effects: groups under the line of the others, with what so many models resolve; empty for few groups.
         notes: sentences at the top of the page.
         accuracies: the accuracies of runs, for a page of runs, which may have no panels.
         predictors: what predicts the accuracy of held-out models, if it could be compared.
         severities: severity of mistakes on ID columns, of runs that keep predictions, and `severity_notes` about them.
+        subsets: the searches for subsets of shifted test sets, if results keep which images are right.
+        subset_pictures: OOD test set → number of an image → its picture as a JPEG file.
     """
 
     title: str
@@ -69,6 +74,9 @@ class ShiftPage:
     notes: tuple[str, ...]
     provenance: Mapping[str, str]
     accuracies: "RunTable | None" = None
+    group_effects: "Sequence[GroupEffect]" = ()
     predictors: "PredictorStudy | None" = None
     severities: "Sequence[Severity]" = ()
     severity_notes: Sequence[str] = ()
+    subsets: "ShiftSubsets | None" = None
+    subset_pictures: Mapping[str, Mapping[int, bytes]] = field(default_factory=dict)

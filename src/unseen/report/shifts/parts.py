@@ -14,10 +14,15 @@ APART = 0.08
 
 
 def group_looks(page: ShiftPage) -> list[tuple[str, int, str]]:
+    """Group, colour and symbol of the groups of a page."""
+    return looks_of(page.groups)
+
+
+def looks_of(groups: Sequence[str]) -> list[tuple[str, int, str]]:
     """Group, colour and symbol; the colours repeat with another symbol."""
     return [
         (name, number % len(COLOURS), SYMBOLS[number // len(COLOURS) % len(SYMBOLS)])
-        for number, name in enumerate(page.groups)
+        for number, name in enumerate(groups)
     ]
 
 

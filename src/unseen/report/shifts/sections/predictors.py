@@ -48,7 +48,7 @@ def build(page: ShiftPage) -> Section | None:
         tables.append(Table("predictors-by-test-set", columns, shown, sortable=True, head=True, folded=folded))
     return Section(
         "predictors", "What predicts the accuracy of other models", menu="Predictors", note=note,
-        sentences=[*statements(found), *found.notices, *_left_out(found)], figures=[_figure(found)], tables=tables,
+        sentences=[*statements(found), *found.notices, *_left_out(found)], figures=[error_figure(found)], tables=tables,
     )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def _cells(score: PredictorScore) -> Iterator[Cell]:
     yield Cell(str(score.groups))
 
 
-def _figure(found: PredictorStudy) -> Figure:
+def error_figure(found: PredictorStudy) -> Figure:
     """The errors of all predictors with their intervals, the best at the top."""
     scores = sorted(found.overall, key=lambda score: -score.error.value)
     ends = [score.error.interval() for score in scores]
