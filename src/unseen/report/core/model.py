@@ -77,6 +77,7 @@ class Figure:
         data: arguments of that function.
         cells: rows of values from 0 to 1, which files show as a picture; the ticks of both axes name them.
         choice: name and value of a choice of the reader with which alone it is shown; empty if it always is.
+        eye: in a 3-D figure, the direction that it is looked at from, from the middle of its axes.
     """
 
     title: str
@@ -94,10 +95,12 @@ class Figure:
     y_range: tuple[float, float] | None = None
     polar: bool = False
     z_label: str = ""
+    z_ticks: Ticks = ()
     drawing: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     cells: Sequence[Sequence[float]] = ()
     choice: tuple[str, str] | tuple[()] = ()
+    eye: tuple[float, float, float] | None = None
 
     @property
     def is_single_points(self) -> bool:

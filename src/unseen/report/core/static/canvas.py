@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.ticker
+import numpy as np
 from matplotlib.figure import Figure as Canvas
 
 from unseen.report.core.looks import GREY
@@ -22,6 +23,8 @@ HEIGHTS: dict[PaperWidth, float] = {"column": 1.9, "page": 2.5}
 """Inches of the axes, without titles, ticks and legend."""
 LINE, CELL = 0.165, 0.42
 """Inches between names on the y-axis, and of the largest cell of a matrix."""
+DEEP_ZOOM = 0.85
+"""Leaves room for the labels of the axes of a 3-D figure."""
 MOST = 9.0
 """Inches of the highest figure: what a page has room for."""
 
@@ -118,12 +121,23 @@ def _shape(axes: Any, figure: Figure, inches: float, deep: bool) -> None:
     axes.set_ylabel("\n".join(wrap(figure.y_label, letters(HEIGHTS["column"] * POINTS, LABEL))))
     if deep:
         axes.set_zlabel(figure.z_label)
+        if figure.z_ticks:
+            axes.zaxis.set_ticks([at for at, _ in figure.z_ticks], [text for _, text in figure.z_ticks])
+        if figure.eye is not None:
+            axes.set_box_aspect((1, 1, 1), zoom=DEEP_ZOOM)
+            axes.view_init(*eye_angles(figure.eye))
         return
     axes.set_axisbelow(True)
     if figure.cells:
         axes.spines[:].set_visible(False)
         return
     axes.grid(axis="x" if _has_names(figure) else "y", color=GREY, alpha=0.25, lw=0.4)
+
+
+def eye_angles(eye: tuple[float, float, float]) -> tuple[float, float]:
+    """Elevation and azimuth in degrees of a direction of unit length, as Matplotlib has them."""
+    x, y, z = eye
+    return float(np.degrees(np.arcsin(z))), float(np.degrees(np.arctan2(y, x)))
 
 
 def _has_names(figure: Figure) -> bool:
