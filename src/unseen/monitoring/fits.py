@@ -70,9 +70,11 @@ def _scores(
         started = time.perf_counter()
     for each in study.probes.metrics if probe.probe.scored else ():
         for setting in settings:
-            for variant, value in measured(each, chosen, data, setting, fits[setting].details):
-                fit = Fit(variant, setting.shots, setting.seed)
-                yield _score(study, of.name, step, fit, 1, (each.metric.name, value), time.perf_counter() - started)
+            for found in measured(each, chosen, data, setting, fits[setting].details):
+                if found.value is not None:
+                    fit = Fit(found.variant, setting.shots, setting.seed)
+                    pair = (each.metric.name, found.value)
+                    yield _score(study, of.name, step, fit, 1, pair, time.perf_counter() - started)
                 started = time.perf_counter()
 
 
