@@ -1,4 +1,4 @@
-"""A small network, and pictures of three colours, for tests of what watches a training."""
+"""A small network, and pictures of five colours, for tests of what watches a training."""
 
 # ruff: noqa: NPY002  (trainings draw from NumPy's global generator)
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tiny_training import hues
+from PIL import Image
 from torch import Tensor, nn
 
 import unseen
@@ -41,9 +41,16 @@ def small() -> Small:
 
 
 def pictures(folder: Path) -> Path:
-    """Training and test pictures in folders, as a data set of the user's own."""
-    for split, count, seed in (("train", 10, 0), ("test", 6, 1)):
-        hues(folder / split, count=count, dark=0.9, seed=seed)
+    """Training and test pictures of five colours that are hard to tell apart, in folders."""
+    centres = np.random.default_rng(0).normal(0, 22, (5, 3))
+    for seed, (split, count) in enumerate((("train", 14), ("test", 8))):
+        rng = np.random.default_rng([1, seed])
+        for name, centre in zip("abcde", centres, strict=True):
+            (folder / split / name).mkdir(parents=True)
+            for number in range(count):
+                pixels = 128 + centre + rng.normal(0, 15, 3) + rng.normal(0, 20, (SIDE, SIDE, 3))
+                image = Image.fromarray(pixels.clip(0, 255).astype(np.uint8))
+                image.save(folder / split / name / f"{number}.png")
     return folder
 
 

@@ -80,7 +80,7 @@ def test_lower_is_better() -> None:
     }
     found = best(every)
     assert found is not None
-    assert (found.step, found.ties) == (1, ())
+    assert (found.step, found.ties, found.compared) == (1, (), False)
     without = {0: Check(0, [StepScore(0, "a", "p", "rankme", 3.0, first=True)])}
     with pytest.raises(UserError, match="direction"):
         best(without)

@@ -22,7 +22,7 @@ from unseen.monitoring.network import modules_of, watched
 from unseen.monitoring.records import SCORES, Records
 from unseen.studies.study import Study
 
-PROBES = ("knn", "ridge", "retrieval")
+PROBES = ("knn", "ridge", "retrieval", "centroids")
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,7 @@ def test_scores_are_those_of_a_run(
     expected = run.scores().sort_values(key).reset_index(drop=True)
     found = monitor.scores().sort_values(key).reset_index(drop=True)
     assert found[key].to_numpy().tolist() == expected[key].to_numpy().tolist()
+    assert expected.query("metric == 'top1'")["value"].between(0.2, 0.95).all()
     assert found["value"].to_numpy() == pytest.approx(expected["value"].to_numpy(), abs=1e-6)
     assert {*expected["probe"].str.partition("-")[0]} == {name.partition("-")[0] for name in probes}
     of_knn = [each for each in check.scores if each.probe == "knn-20" and each.first]
@@ -158,7 +159,7 @@ def test_restart_continues(tmp_path: Path, data: Path, caplog: pytest.LogCapture
 def test_changed_images_are_refused(tmp_path: Path) -> None:
     images = pictures(tmp_path / "data")
     made(study_of(images), tmp_path / "out")
-    (images / "test/red/0.png").write_bytes((images / "test/red/1.png").read_bytes())
+    (images / "test/a/0.png").write_bytes((images / "test/a/1.png").read_bytes())
     with pytest.raises(UserError, match="images"):
         made(study_of(images), tmp_path / "out")
 
@@ -238,7 +239,7 @@ def test_full_disk_does_not_stop_the_training(tmp_path: Path, data: Path) -> Non
 def test_damaged_image_fails_its_data_set(tmp_path: Path, data: Path) -> None:
     wrong = pictures(tmp_path / "wrong")
     study = study_of(data).replace(datasets=[str(data), str(wrong)])
-    (wrong / "train/red/3.png").write_bytes(b"no picture")
+    (wrong / "train/a/3.png").write_bytes(b"no picture")
     monitor = made(study, tmp_path / "out", features="encoder")
     with pytest.raises(UserError, match="3.png"):
         monitor.prepare()

@@ -21,8 +21,10 @@ class Best:
         step: its training step; the earliest of equal ones.
         value: the mean over data sets and seeds of `metric` by `probe`.
         since: number of checks after it; for early stopping, end the training when this is large.
-        ties: other steps whose difference from it is not resolved (95%) on the same test images, where the test images
-            that are classified correctly are kept; with some of these, the best step is chance.
+        ties: other steps whose difference from it is not resolved (95%) on the same test images: which of them is best
+            is chance.
+        compared: whether steps were compared image by image, which takes hits on images; otherwise `ties` has only the
+            steps with the same value.
     """
 
     step: int
@@ -31,6 +33,7 @@ class Best:
     probe: str
     metric: str
     ties: tuple[int, ...] = ()
+    compared: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,21 +120,24 @@ def best(
     name = chosen[0].place.metric
     sign = 1 if metrics[name].higher_is_better else -1
     top = max(steps, key=lambda step: (sign * means[step], -step))
-    ties = tuple(step for step in steps if step != top and not _resolved(chosen, top, step))
-    return Best(top, means[top], sum(step > top for step in checks), chosen[0].place.probe, name, ties)
+    tests = {step: _difference(chosen, top, step) for step in steps if step != top}
+    compared = all(each is not None for each in tests.values())
+    ties = tuple(
+        step for step, test in tests.items() if means[step] == means[top] or (test is not None and test.p_value >= 0.05)
+    )
+    since = sum(step > top for step in checks)
+    return Best(top, means[top], since, chosen[0].place.probe, name, ties, compared)
 
 
-def _resolved(chosen: Sequence[Curve], step: int, other: int) -> bool:
-    """Whether the mean difference of two steps is resolved; where hits are not kept, every difference counts so."""
+def _difference(chosen: Sequence[Curve], step: int, other: int) -> Estimate | None:
+    """The mean difference of two steps over data sets; None if hits are not kept."""
     found = [each.difference(step, other) for each in chosen]
     known = [each for each in found if each is not None]
     if len(known) < len(found):
-        return True
-    number = len(known)
-    error = float(np.sqrt(sum(each.error**2 for each in known))) / number
-    centre = sum(each.centre for each in known) / number
-    mean = Estimate(centre, centre, error, min(each.df for each in known))
-    return mean.p_value < 0.05
+        return None
+    error = float(np.sqrt(sum(each.error**2 for each in known))) / len(known)
+    centre = sum(each.centre for each in known) / len(known)
+    return Estimate(centre, centre, error, min(each.df for each in known))
 
 
 def _chosen(

@@ -52,8 +52,8 @@ class Checks:
         if key not in self._images:
             study = self.study.study
             self._images[key] = SplitImages(
-                data, split, self.study.transform, self.folder / PIXELS, study.batch, study.exif, self.workers,
-                self.processes.part,
+                data, split, self.study.transform, self.folder / PIXELS / data.name, study.batch, study.exif,
+                self.workers, self.processes.part,
             )  # fmt: skip
         return self._images[key]
 
@@ -75,47 +75,66 @@ class Checks:
             stack.enter_context(undisturbed(watched.modules))
             stack.enter_context(torch.cuda.device(watched.device) if on_gpu else nullcontext())
             settings = self.study.settings(str(watched.device))
-            for data in self.study.data:
+            self._take_buffers(watched)
+            backbone, failed = self._tried(watched)
+            failed = next(filter(None, self.processes.gathered(failed)), "")
+            if failed or backbone is None:
+                results.append(Failure(step, failed))
+            for data in self.study.data if backbone is not None and not failed else ():
+                assert backbone is not None
                 start = time.perf_counter()
-                found = self._extracted(watched, data, settings)
+                features = self._extracted(backbone, data, watched.device, settings)
                 extraction += time.perf_counter() - start
-                if not self.processes.first:
-                    continue
-                if isinstance(found, str):
-                    results.append(Failure(step, found, data.name))
-                else:
-                    backbone, features = found
+                if isinstance(features, str):
+                    results.append(Failure(step, features, data.name))
+                elif self.processes.first:
                     results += fitted(self.study, data, backbone, features, step, str(watched.device))
         scores = [each for each in results if isinstance(each, StepScore)]
         failures = [each for each in results if isinstance(each, Failure)]
         return Check(step, scores, failures, extraction, time.perf_counter() - began)
 
+    def _take_buffers(self, watched: Watched) -> None:
+        """Use the buffers of the first process, such as those of BatchNorm, which differ between training steps.
+
+        They are put in the place of the process's own, which are restored with everything else.
+        """
+        if not self.processes.share:
+            return
+        every = [(each, name) for module in watched.modules for each in module.modules() for name in each._buffers]
+        own = [each._buffers[name] for each, name in every]
+        found = self.processes.from_first([None if each is None else each.detach().cpu() for each in own])
+        if not self.processes.first:
+            for (module, name), buffer in zip(every, found, strict=True):
+                module._buffers[name] = None if buffer is None else buffer.to(watched.device)
+
+    def _tried(self, watched: Watched) -> tuple[Backbone | None, str]:
+        """The network as a backbone, or why it cannot be measured on any image."""
+        try:
+            with torch.no_grad():
+                return watched.backbone(self.study.transform), ""
+        except Exception as error:  # whatever it is, the training goes on
+            return None, reason(error)
+
     def _extracted(
-        self, watched: Watched, data: StudyData, settings: Settings
-    ) -> tuple[Backbone, dict[str, Features]] | str:
+        self, backbone: Backbone, data: StudyData, device: torch.device, settings: Settings
+    ) -> dict[str, Features] | str:
         """The features of each split, from all processes that share the work; why there are none, as a text."""
-        backbone: Backbone | None = None
         own: dict[str, NDArray[Any]] | str
         try:
             with torch.no_grad(), products(settings.precision), dead_workers_named():
-                backbone = watched.backbone(self.study.transform)
-                own = {split: self._rows(backbone, data, split, watched, settings) for split in splits_read(data)}
-        except Exception as error:
+                own = {split: self._rows(backbone, data, split, device, settings) for split in splits_read(data)}
+        except Exception as error:  # whatever it is, the training goes on
             own = reason(error)
         every = self.processes.gathered(own)
         failed = next((each for each in every if isinstance(each, str)), None)
-        if failed is not None or backbone is None:
-            return failed or "failed"
-        return backbone, {split: self._whole(data, split, every) for split in splits_read(data)}
+        return failed or {split: self._whole(data, split, every) for split in splits_read(data)}
 
     def _rows(
-        self, backbone: Backbone, data: StudyData, split: str, watched: Watched, settings: Settings
+        self, backbone: Backbone, data: StudyData, split: str, device: torch.device, settings: Settings
     ) -> NDArray[Any]:
         """(n, d) features of the images of this process, in the dtype in which a run stores them."""
         images = self.images(data, split)
-        parts = [
-            features_together([backbone], pixels, settings.precision)[0] for pixels in images.batches(watched.device)
-        ]
+        parts = [features_together([backbone], pixels, settings.precision)[0] for pixels in images.batches(device)]
         if not parts:
             return np.empty((0, backbone.spec.dimension), settings.dtype)
         X: NDArray[Any] = torch.cat(parts).to(getattr(torch, settings.dtype)).cpu().numpy()

@@ -110,12 +110,24 @@ def _findings(checks: Mapping[int, Check], first: Sequence[Curve], metrics: Metr
             continue
         found = best(checks, probe=name, metrics=metrics)
         if found is not None:
-            yield _best_words(found, len({each.place.dataset for each in own}), metrics[found.metric])
+            several = len({each.place.dataset for each in own})
+            if len(checks) > 1:
+                yield _best_words(found, several, metrics[found.metric])
+            else:
+                yield f"At step {found.step:,} by {_value_words(found, several, metrics[found.metric])}."
+
+
+def _value_words(found: Best, datasets: int, metric: Metric) -> str:
+    mean = f", mean over {datasets} data sets" if datasets > 1 else ""
+    return f"{probe_name(found.probe)}: {metric_words(found.metric)} {_number(found.value, metric)}{mean}"
 
 
 def _best_words(found: Best, datasets: int, metric: Metric) -> str:
-    mean = f", mean over {datasets} data sets" if datasets > 1 else ""
-    probe, value = f"{probe_name(found.probe)}", f"{metric_words(found.metric)} {_number(found.value, metric)}{mean}"
+    probe, _, value = _value_words(found, datasets, metric).partition(": ")
+    if not found.compared:
+        equal = f"; {_some_steps(found.ties)} has the same value" if len(found.ties) == 1 else ""
+        equal = f"; {_some_steps(found.ties)} have the same value" if len(found.ties) > 1 else equal
+        return f"By {probe}, step {found.step:,} is best ({value}{equal}), without a test of the difference."
     if not found.ties:
         return f"Best by {probe}: step {found.step:,} ({value})."
     others = _some_steps(found.ties)
