@@ -38,8 +38,8 @@ def pixels():
 EVENTS = {"os.rename": 2, "os.remove": 1, "os.mkdir": 1, "os.rmdir": 1, "os.chmod": 1, "os.utime": 1, "os.truncate": 1}
 """Operations on files, as Python's audit names them, and how many of their arguments are paths."""
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-VOLATILE = {"seconds", "written"}
-"""Keys of JSON files that differ from run to run: what a job took, and when a run was written."""
+VOLATILE = {"seconds", "speed", "written"}
+"""Keys of JSON files that differ from run to run: what a job or a forward pass took, and when a run was written."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,15 @@ def _content(path: Path, folder: Path) -> Any:
         return None
     content = path.read_bytes().replace(str(folder).encode(), b"FOLDER")
     if path.suffix == ".json":
-        record = json.loads(content)
-        return {key: value for key, value in record.items() if key not in VOLATILE}
+        return _lasting(json.loads(content))
     return None if path.suffix == ".html" else content
+
+
+def _lasting(record: Any) -> Any:
+    """A record of JSON without its volatile keys, at any depth."""
+    if isinstance(record, dict):
+        return {key: _lasting(value) for key, value in record.items() if key not in VOLATILE}
+    return [_lasting(each) for each in record] if isinstance(record, list) else record
 
 
 def _finished(folder: Path) -> dict[str, int]:

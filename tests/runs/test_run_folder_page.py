@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from unseen.features.about import BackboneAbout
+from unseen.features.costs import BackboneCost, ForwardSpeed
 from unseen.papers.comparability import ScoredData
 from unseen.runs.data import Backbone, Domain, RunData, Step, Written
 from unseen.runs.flaws import Flaw
@@ -21,6 +22,8 @@ RECORDS = {
     "protocols": ProtocolUsed,
     "backbones": Backbone,
     "backbone": BackboneAbout,
+    "cost": BackboneCost,
+    "speed": ForwardSpeed,
     "domains": Domain,
     "features": FeatureKey,
     "levels": LevelsUsed,

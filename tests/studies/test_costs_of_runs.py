@@ -1,4 +1,4 @@
-"""Costs through the engine: recorded with the run, in parts, from stores of another run, and kept when resumed."""
+"""Costs through the engine: recorded with a run, in parts, from stores of another run, and kept when it is resumed."""
 
 import json
 from contextlib import suppress
