@@ -19,7 +19,7 @@ from unseen.errors import UserError
 Unseen = Callable[..., Any]
 SPLIT = {
     "--against", "--alphas", "--backbone", "--category", "--datasets", "--devices", "--explain", "--id", "--network",
-    "--ood", "--probes", "--shots",
+    "--log", "--ood", "--probes", "--shots",
 }  # fmt: skip
 ONCE_IN = {
     "--backbone": {"unseen probe", "unseen duplicates", "unseen shifts finetune"},

@@ -15,6 +15,7 @@ from jsonschema import Draft7Validator
 from result_records import concept_records
 from run_folders import write_concept_run
 
+from unseen.api.run import Run
 from unseen.errors import UserError
 from unseen.exchange import published
 from unseen.exchange.every_eval_ever import VERSION, write_every_eval_ever
@@ -87,11 +88,11 @@ def test_the_hub_reads_its_entries(tmp_path: Path) -> None:
 def test_without_an_owner_only_known_repositories_are_written(tmp_path: Path) -> None:
     written = write_hub_results(file_of(concept_records()), tmp_path)
     [entries] = hub_entries(tmp_path).values()
-    assert {each["dataset"]["id"] for each in entries} == {REPOSITORIES["in1k"]}
+    assert {each["dataset"]["id"] for each in entries} == {REPOSITORIES["in1k"][0]}
     assert {*written.left_out} == {"l1", "l2", "l3", "l4", "l5"}
     with pytest.raises(UserError, match="hf-eval-results:OWNER"):
         write_hub_results(file_of(concept_records()[1:]), tmp_path / "none")
-    few = [replace(each, data=replace(each.data, limit=10)) for each in concept_records()]
+    few = [replace(each, data=replace(each.data, images={"train": 1000, "test": 1000})) for each in concept_records()]
     with pytest.raises(UserError):  # a part of ImageNet is not ImageNet
         write_hub_results(file_of(few), tmp_path / "few")
     with pytest.raises(UserError, match="no name of a user"):
@@ -179,6 +180,12 @@ def test_the_command(unseen: Callable[..., Any], tmp_path: Path, monkeypatch: py
     for wrong in (("--format", "mteb"), ("--format", "every-eval-ever:x"), ("--format", "every-eval-ever", "--hits")):
         refused = unseen("export", run, *wrong)
         assert (refused.code, refused.err.count("\n")) == (2, 1)
+    folder = Run(run).export(tmp_path / "python", format="every-eval-ever")
+    assert [path.read_bytes() for path in folder.rglob("*.json")] == [
+        path.read_bytes() for path in (tmp_path / "every-eval-ever").rglob("*.json")
+    ]
+    with pytest.raises(UserError, match="hits=True"):
+        Run(run).export(tmp_path / "x", format="every-eval-ever", hits=True)
     (tmp_path / "taken").write_text("")
     with pytest.raises(UserError, match="taken"):
         export_for_others([run], "every-eval-ever", tmp_path / "taken")

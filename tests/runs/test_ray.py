@@ -13,6 +13,7 @@ from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
+from tracked_runs import Notebook, tracked_run
 
 from unseen.backbones.load import load_backbone
 from unseen.data.core.folder import folder_images
@@ -270,3 +271,17 @@ def test_the_documented_command_gives_the_scores_of_one_process(
     assert "the Ray cluster" in found.err
     assert unseen(*words[: words.index("--out")], "--out", "one", "--workers", 1).code == 0
     assert Path("ray-run/scores.csv").read_text() == Path("one/scores.csv").read_text()
+
+
+@pytest.mark.long_suite
+def test_only_the_process_that_distributes_the_jobs_logs(cluster: Any, tmp_path: Path) -> None:
+    class Unpicklable(Notebook):
+        def __reduce__(self) -> Any:
+            raise TypeError
+
+    own = Unpicklable()
+    run = tracked_run(tmp_path / "run", own, means=RAY)
+    assert {(each.shots, each.seed, each.metric, each.value) for each in own.scores} == {
+        (each.shots, each.seed, each.metric, each.value) for each in run.scores
+    }
+    assert len(own.scores) == len(run.scores) == 6

@@ -75,4 +75,5 @@ def test_from_the_command_line_and_in_python(unseen: Callable[..., Any], tmp_pat
     package.run(study, progress=[own, "jsonl"], **places)
     assert own.scores == []
     package.run(study.replace(shots=[1]), progress=own, **places)
+    assert {each.study for each in own.plans} == {"ericsson-2021"}  # not that of the file, study
     assert [each.name for each in own.scores] == ["dtd/knn_20/1_shot/top1", "dtd/knn_20/1_shot/top5"]

@@ -2,7 +2,9 @@
 
 import errno
 import json
+import os
 from collections import Counter
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -11,10 +13,11 @@ import pytest
 from tracked_runs import Heard, Notebook, tracked_run
 
 from unseen.errors import UserError
+from unseen.exchange.export import run_records
 from unseen.runs.notices import NOT_LOGGED
 from unseen.runs.record import read_run
 from unseen.trackers.journal import Journal
-from unseen.trackers.tracker import LoggedPlan, LoggedScore
+from unseen.trackers.tracker import LoggedEnd, LoggedPlan, LoggedScore
 from unseen.trackers.trackers import Trackers
 
 
@@ -86,6 +89,7 @@ def test_a_tracker_that_fails_does_not_stop_the_run(tmp_path: Path) -> None:
     assert len(broken.scores) == 2
     assert len(broken.ends) == 1  # so that it can close what is open
     [notice] = [each for each in read_run(out).told if each.code == NOT_LOGGED]
+    assert not [each for record in run_records(read_run(out)) for each in record.notices]  # it is not about scores
     assert dict(notice.arguments) == {"tracker": "Broken", "reason": "No space left on device"}
     assert len([each for each in heard.sentences if "No space left" in each]) == 1
     tracked_run(out)
@@ -107,6 +111,24 @@ def test_a_full_disk_is_said_and_missing_scores_are_logged_later(tmp_path: Path)
     assert identities(lines(log)) == on_disk(out)
 
 
+@pytest.mark.long_suite
+def test_a_killed_process_logs_the_rest_later(tmp_path: Path) -> None:
+    out, log = tmp_path / "run", tmp_path / "run" / "scores.jsonl"
+
+    class Killing(Notebook):
+        def on_score(self, score: LoggedScore) -> None:
+            if log.read_text().count('"score"') > 2:
+                os._exit(9)
+
+    process = get_context("fork").Process(target=tracked_run, args=(out, "jsonl", Killing()))
+    process.start()
+    process.join()
+    assert process.exitcode == 9
+    assert 0 < len(lines(log)) < 6
+    tracked_run(out, "jsonl")
+    assert identities(lines(log)) == on_disk(out)
+
+
 def test_an_interrupted_run_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, own = tmp_path / "run", Notebook()
 
@@ -124,8 +146,10 @@ def test_a_mistake_that_is_known_before_the_work_stops_it(tmp_path: Path) -> Non
         def on_plan(self, plan: LoggedPlan) -> None:
             raise UserError("not logged in")
 
+    own = Notebook()
     with pytest.raises(UserError, match="^not logged in$"):
-        tracked_run(tmp_path / "run", Refusing())
+        tracked_run(tmp_path / "run", own, Refusing())
+    assert own.ends == [LoggedEnd("failed", 0, ["not logged in"])]
     assert not (tmp_path / "run" / "results").exists()
 
 

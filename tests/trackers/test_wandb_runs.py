@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from wandb_files import records
 
 from unseen.errors import UserError
 from unseen.runs.record import read_run
+from unseen.trackers.by_name import wandb as module
 from unseen.trackers.by_name.wandb import WeightsAndBiases
 from unseen.trackers.tracker import LoggedEnd, LoggedPlan, LoggedScore
 
@@ -96,3 +98,16 @@ def test_without_a_login_it_is_refused_before_the_work(tmp_path: Path, monkeypat
     with pytest.raises(UserError, match="WANDB_MODE=offline"):
         tracked_run(tmp_path / "run", "wandb")
     assert not (tmp_path / "run" / "results").exists()
+
+
+def test_an_upload_without_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stuck:
+        def finish(self, exit_code: int) -> None:
+            ended.wait()
+
+    ended, tracker = Event(), WeightsAndBiases()
+    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    tracker._runs["net"] = Stuck()  # type: ignore[assignment]
+    with pytest.raises(TimeoutError):
+        tracker.on_end(LoggedEnd("finished"))
+    ended.set()

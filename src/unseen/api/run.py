@@ -164,17 +164,25 @@ class Run:
 
         return page_figures(report_on([self.folder]).page)
 
-    def export(self, out: str | PathLike[str], *, hits: bool = False) -> Path:
+    def export(self, out: str | PathLike[str], *, hits: bool = False, format: str = "unseen") -> Path:  # noqa: A002
         """Write the scores and their provenance as a results file (.json) to share with others, and return its path.
 
         `unseen.check` and `unseen.leaderboard` accept such files.
 
         Args:
+            out: the file; for other formats a folder.
             hits: also write which test images are classified correctly, for comparisons image by image.
+            format: "unseen"; or "every-eval-ever" or "hf-eval-results", with ":OWNER" for the owner of the data sets on
+                the Hub.
         """
         from unseen.exchange.export import export_runs
+        from unseen.exchange.formats import OURS, check_format, export_for_others
 
-        export_runs([self.folder], Path(out), hits=hits)
+        check_format(format, hits=hits)
+        if format == OURS:
+            export_runs([self.folder], Path(out), hits=hits)
+        else:
+            export_for_others([self.folder], format, Path(out))
         return Path(out)
 
     def __repr__(self) -> str:

@@ -25,7 +25,7 @@ def export(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="unseen, every-eval-ever, or hf-eval-results[:OWNER] with the owner of the data sets on the Hub.",
+            help="unseen, every-eval-ever, or hf-eval-results, with :OWNER for the owner of the data sets on the Hub.",
         ),
     ] = "unseen",
     backbone: Annotated[list[str] | None, typer.Option(help="Export only the backbone with this name.")] = None,
@@ -56,12 +56,10 @@ def export(
         raise UserError("--features is only for --classifier; add it, or leave out --features")
     if classifier is not None and len(runs) > 1:
         raise UserError("--classifier writes the classifier of one run; give one folder")
-    check_format(form)
+    check_format(form, hits=hits)
     if form == "unseen":
         _export_ours(runs, out or Path("results.json"), backbone or (), hits=hits)
     else:
-        if hits:
-            raise UserError(f"--hits is for results files of unseen, and not for --format {form}")
         _export_for_others(runs, form, out, backbone or ())
     if classifier is not None:
         from unseen.analyses.kept_classifier import write_classifier

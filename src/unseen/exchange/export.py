@@ -35,7 +35,7 @@ from unseen.reading.json_records import json_bytes, plain, typed
 from unseen.reading.keys import toml_value
 from unseen.runs.cautions import Caution
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.notices import Notice
+from unseen.runs.notices import NOT_LOGGED, Notice
 from unseen.runs.results import reading_result
 from unseen.runs.score import Score, shots_name
 from unseen.runs.setup import Extraction, Setting
@@ -320,11 +320,13 @@ def _made(data: RunData, scores: Sequence[Score]) -> Made:
 
 
 def record_notices(data: RunData, backbone: str, domain: Domain) -> list[Told]:
-    """The notices about the run, this backbone and this domain, and the flaws of their data."""
+    """The notices about the scores of the run, this backbone and this domain, and the flaws of their data."""
     told = [
         as_told(each)
         for each in data.told
-        if each.domain in {"", domain.name} and dict(each.arguments).get("backbone", backbone) == backbone
+        if each.code != NOT_LOGGED
+        and each.domain in {"", domain.name}
+        and dict(each.arguments).get("backbone", backbone) == backbone
     ]
     flaws = [each for each in data.flaws if (each.backbone, each.domain) == (backbone, domain.name)]
     return [*told, *(Told(FLAW, {"kind": f.kind, "count": f.count, "total": f.total}, f"{f.text}.") for f in flaws)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from unseen.errors import UserError, look_up
+from unseen.errors import UserError, look_up, option
 from unseen.exchange.every_eval_ever import write_every_eval_ever
 from unseen.exchange.export import results_of_runs
 from unseen.exchange.hub_results import write_hub_results
@@ -13,12 +13,14 @@ from unseen.files import check_writable
 OURS, HUB, EVERY = "unseen", "hf-eval-results", "every-eval-ever"
 
 
-def check_format(word: str) -> None:
-    """Refuse a format that does not exist, or that takes nothing after a colon."""
+def check_format(word: str, *, hits: bool = False) -> None:
+    """Refuse a format that does not exist, that takes nothing after a colon, or that has no hits."""
     name, colon, _ = word.partition(":")
     look_up(dict.fromkeys((OURS, HUB, EVERY)), name, "format")
     if colon and name != HUB:
-        raise UserError(f"--format {name} takes nothing after a colon; only {HUB}:OWNER does")
+        raise UserError(f"{option('format', name)} takes nothing after a colon; only {HUB}:OWNER does")
+    if hits and name != OURS:
+        raise UserError(f"{option('hits', True)} is for results files of unseen, not for {option('format', name)}")
 
 
 def export_for_others(folders: Sequence[Path], word: str, out: Path, *, backbones: Iterable[str] = ()) -> Written:

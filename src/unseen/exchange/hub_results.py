@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from unseen.errors import UserError
+from unseen.errors import UserError, option
 from unseen.exchange.portable import Written, directed_metrics, portable_name
 from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
 from unseen.exchange.yaml_text import yaml_text
@@ -19,12 +19,12 @@ from unseen.metrics.catalogue import Metric
 
 FOLDER = ".eval_results"
 REPOSITORIES = {
-    "cifar10": "uoft-cs/cifar10",
-    "cifar100": "uoft-cs/cifar100",
-    "food101": "ethz/food101",
-    "in1k": "ILSVRC/imagenet-1k",
+    "cifar10": ("uoft-cs/cifar10", 10_000),
+    "cifar100": ("uoft-cs/cifar100", 10_000),
+    "food101": ("ethz/food101", 25_250),
+    "in1k": ("ILSVRC/imagenet-1k", 50_000),
 }
-"""Data sets whose repositories on the Hub have the same test images."""
+"""Data sets whose repositories on the Hub have the same test images, and the number of these."""
 DIGITS = 2
 
 
@@ -42,7 +42,7 @@ def write_hub_results(file: ResultsFile, out: Path, namespace: str = "") -> Writ
     for record in file.records:
         repository = _repository(record, namespace)
         if not repository:
-            left_out[record.data.name] = "it has no repository on the Hub that is known here"
+            left_out[record.data.name] = "no repository on the Hub is known to have these test images"
             continue
         metrics = directed_metrics(record)
         left_out |= {
@@ -59,8 +59,8 @@ def write_hub_results(file: ResultsFile, out: Path, namespace: str = "") -> Writ
     written = {path: of for path, of in entries.items() if of}
     if not written:
         raise UserError(
-            "none of these data sets has a repository on the Hub that is known here; name the owner of theirs "
-            "(--format hf-eval-results:OWNER, for repositories OWNER/DATASET)"
+            "no repository on the Hub is known to have these test images; name the owner of the data sets there "
+            f"({option('format', 'hf-eval-results:OWNER')}, for repositories OWNER/DATASET)"
         )
     for path, of in written.items():
         with atomic_write(out / path) as opened:
@@ -71,7 +71,8 @@ def write_hub_results(file: ResultsFile, out: Path, namespace: str = "") -> Writ
 def _repository(record: ResultRecord, namespace: str) -> str:
     if namespace:
         return f"{namespace}/{portable_name(record.data.name)}"
-    return REPOSITORIES.get(record.data.name, "") if record.data.limit is None else ""
+    known, images = REPOSITORIES.get(record.data.name, ("", 0))
+    return known if record.data.images.get("test") == images else ""
 
 
 def _entry(
@@ -98,9 +99,8 @@ def _notes(file: ResultsFile, record: ResultRecord, score: ScoreFacts, metric: M
         return f"{100 * value:.{DIGITS}f}" if share else f"{value:g}"
 
     unit = "percent" if share else metric.unit
-    yield f"{score.metric}{'' if unit == 'score' else f' in {unit}'} of a frozen backbone, {score.probe} probe"
-    if record.backbone.finetuned:
-        yield "fine-tuned on the data"
+    of = "fine-tuned on the data" if record.backbone.finetuned else "of the frozen backbone"
+    yield f"{score.metric}{'' if unit == 'score' else f' in {unit}'}, {score.probe} {of}"
     yield "all training images" if score.shots is None else f"{score.shots} training images per class"
     yield f"mean over {_seeds(score.seeds)}"
     yield from (f"95% interval over {each.over} {shown(each.low)} to {shown(each.high)}" for each in score.intervals)

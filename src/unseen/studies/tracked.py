@@ -1,5 +1,6 @@
 """The scores of a study in trackers: the plan they receive, and how the work ended."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,9 @@ from unseen.studies.plan import Plan
 from unseen.studies.study import Study
 from unseen.trackers.tracker import LoggedPlan, Setting, Status
 from unseen.trackers.trackers import Trackers
+
+OF_A_RUN = re.compile(r"study(-\d+)?")
+"""Names of studies that are read from the folder of a run, which say nothing."""
 
 
 def logged_plan(study: Study, plan: Plan, out: Path, part: Part) -> LoggedPlan:
@@ -26,7 +30,7 @@ def logged_plan(study: Study, plan: Plan, out: Path, part: Part) -> LoggedPlan:
         for place, value in setting_values(study).items()
     }
     return LoggedPlan(
-        study=study.name or plan.title,
+        study=_name(study) or plan.title,
         title=plan.title,
         folder=out,
         backbones=[*dict.fromkeys(str(row["backbone"]) for row in plan.parts if "backbone" in row)],
@@ -35,6 +39,11 @@ def logged_plan(study: Study, plan: Plan, out: Path, part: Part) -> LoggedPlan:
         settings=settings,
         part=part,
     )
+
+
+def _name(study: Study) -> str:
+    """The name of a study; of the file in the folder of a run, that of the shipped study that it follows."""
+    return study.based_on or "" if OF_A_RUN.fullmatch(study.name) else study.name
 
 
 @contextmanager

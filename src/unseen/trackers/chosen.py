@@ -48,7 +48,7 @@ def choose(trackers: str | Tracker | Sequence[str | Tracker]) -> list[Chosen]:
 
 
 def _refuse_missing(logger: Logger) -> None:
-    if not logger.needs or find_spec(logger.needs) is not None:
+    if not logger.needs or find_spec(logger.needs.partition(".")[0]) is not None:
         return
     asked = option("log", logger.name, python="progress")
     if logger.needs not in EXTRAS:

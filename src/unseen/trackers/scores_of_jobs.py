@@ -8,7 +8,7 @@ from pathlib import Path
 from unseen.probes.job import Job
 from unseen.runs.data import RunData
 from unseen.runs.random_draws import pooled_draws, reported_as
-from unseen.runs.results import read_result
+from unseen.runs.results import read_result, result_path
 from unseen.runs.score import Score
 from unseen.runs.scores import result_scores
 from unseen.trackers.tracker import LoggedScore
@@ -50,11 +50,11 @@ class ScoresOfJobs:
         return {key: cell for cell, keys in self._cells.items() for key in keys}
 
     def has(self, key: str) -> bool:
-        """Whether a job is a cell and has a result."""
-        return key in self._cell_of and self._scores(key) is not None
+        """Whether a job is a cell and has the file of a result, which may be damaged."""
+        return key in self._cell_of and result_path(self.results, key).is_file()
 
     def of(self, key: str, without: Collection[str] = ()) -> Iterator[LoggedScore]:
-        """The scores of a job with a result.
+        """The scores of a job; none if its result is damaged.
 
         Args:
             without: keys of jobs that the means leave out, though they have results.

@@ -90,11 +90,12 @@ class Trackers:
             self._begin(each)
 
         def log() -> None:
-            for score in scores.of(key, without):
+            found = [*scores.of(key, without)]
+            for score in found:
                 self._refuse_same_name(score)
                 each.sheltered.tracker.on_score(score)
                 each.scores += 1
-            if each.journal is not None:
+            if found and each.journal is not None:
                 each.journal.note_result(key)
 
         each.sheltered.attempt(log)

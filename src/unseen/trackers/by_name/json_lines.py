@@ -36,4 +36,4 @@ class JsonLines:
             file.write(f"{line}\n")
 
 
-LOGGER = Logger("jsonl", "a file of JSON lines", f"the file; {FILE} in the folder of the run by default", JsonLines)
+LOGGER = Logger("jsonl", "JSON lines", f"the file; {FILE} in the folder of the run by default", JsonLines)

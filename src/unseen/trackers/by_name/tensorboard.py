@@ -58,6 +58,7 @@ class TensorBoard:
             self._open(backbone)
         event = Event(wall_time=time.time(), step=step, summary=Summary(value=[Summary.Value(**value)]))
         self._writers[backbone].write(event.SerializeToString())
+        self._writers[backbone].flush()
 
     def _open(self, backbone: str) -> None:
         """Begin an event file, with the settings of the study as a text."""
@@ -73,7 +74,7 @@ class TensorBoard:
         folder = self._folder(plan) / folder_name(backbone, taken) if backbone else self._folder(plan)
         folder.mkdir(parents=True, exist_ok=True)
         place = folder / f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}.{os.getpid()}"
-        writer = self._writers[backbone] = RecordWriter(place.open("ab", buffering=0))
+        writer = self._writers[backbone] = RecordWriter(place.open("ab"))
         writer.write(Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString())
         lines = "\n".join(f"    {name} = {value}" for name, value in plan.settings.items())
         text = f"{plan.title} ({plan.study})\n\n{lines}"

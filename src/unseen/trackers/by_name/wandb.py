@@ -4,9 +4,10 @@ The environment variables of W&B apply: `WANDB_MODE=offline` writes into the fol
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from secrets import token_hex
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from unseen.errors import UserError
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from wandb import Run
 
 PROJECT = "unseen"
+PATIENCE = 120
+"""Seconds to wait for the upload at the end: without a network, W&B would wait for ever before the page is written."""
 SEEDS, STEP = "unseen_seeds", "unseen_step"
 """What the charts of scores have on the horizontal axis: the number of seeds of a mean, or the training step."""
 
@@ -53,8 +56,12 @@ class WeightsAndBiases:
         run.log({score.name: score.plotted, axis: score.place})
 
     def on_end(self, end: LoggedEnd) -> None:
-        while self._runs:
-            self._runs.popitem()[1].finish(exit_code=int(end.status != "finished"))
+        runs, self._runs = self._runs, {}
+        ending = Thread(target=_finish, args=(runs.values(), int(end.status != "finished")), daemon=True)
+        ending.start()
+        ending.join(PATIENCE)
+        if ending.is_alive():
+            raise TimeoutError(f"uploading has not ended after {PATIENCE} s, and W&B goes on with it at the exit")
 
     def _run(self, backbone: str) -> "Run":
         import wandb
@@ -83,7 +90,7 @@ class WeightsAndBiases:
                 job_type=plan.study,
                 config=configuration,
                 allow_val_change=True,
-                dir=plan.folder,
+                dir=os.environ.get("WANDB_DIR") or plan.folder,
                 resume="allow" if backbone in plan.ids else None,
                 reinit="create_new",
                 settings=wandb.Settings(console="off", quiet=True),
@@ -92,6 +99,11 @@ class WeightsAndBiases:
             raise UserError(
                 f"Weights & Biases: {str(error).rstrip('.')}; without a network, set WANDB_MODE=offline"
             ) from None
+
+
+def _finish(runs: "Iterable[Run]", code: int) -> None:
+    for run in runs:
+        run.finish(exit_code=code)
 
 
 LOGGER = Logger(
