@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from unseen.probes.by_name.classifier import Classifier, Outputs
 from unseen.probes.job import fits_kept
 from unseen.probes.protocol import Setting
+from unseen.probes.units import ScoredImages
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.record import extend_run
 from unseen.runs.results import RESULTS, write_result
@@ -48,11 +50,20 @@ def write_shift_run(
     *,
     groups: Mapping[str, str] | None = None,
     columns: Mapping[str, tuple[str, str]] = COLUMNS,
+    hits: Mapping[tuple[str, str], NDArray[np.bool_]] | None = None,
+    images: Mapping[str, ScoredImages] | None = None,
 ) -> Path:
-    """A run of models on columns, with its tables."""
+    """A run of models on columns, with its tables.
+
+    Args:
+        hits: (model, column) → which images are right; by default the first ones, as many as the accuracy says.
+        images: column → its images, to be stored; by default they are unknown.
+    """
     jobs = {
         (model, column): Classifier().column_job(
-            model, column, {"classifier": model, "outputs": "l", "classes": columns[column][1]},
+            model, column,
+            {"classifier": model, "outputs": "l" if images is None else f"{model}-{column}",
+             "classes": columns[column][1]},
             {"protocol": "shi-2023", "test_set": columns[column][0], "on_error": "fail"},
         )
         for model, of in accuracy.items() for column in of
@@ -71,8 +82,9 @@ def write_shift_run(
     extend_run(folder, data, [*jobs.values()])
     for (model, column), job in jobs.items():
         details = {"test_set": columns[column][0], "classes": 200, "damaged": 0, "of": IMAGES}
-        right = np.arange(IMAGES) < round(IMAGES * accuracy[model][column])
-        (fit,) = Classifier().fit(Outputs(right, np.ones(IMAGES, dtype=bool), details), [Setting()])
+        right = (hits or {}).get((model, column), np.arange(IMAGES) < round(IMAGES * accuracy[model][column]))
+        outputs = Outputs(right, np.ones(len(right), dtype=bool), details, (images or {}).get(column))
+        (fit,) = Classifier().fit(outputs, [Setting()])
         write_result(folder / RESULTS, job, fits_kept([fit]), 0.1)
     write_tables(folder, Silent())
     return folder

@@ -11,18 +11,23 @@ gets:
 x is the ID accuracy on a linear scale (logits), less its mean over the models of one group and half, and s the standard
 deviation of hits within groups. Groups (training data, families) therefore have no part in any correlation: models of
 one group share hits, so the difference between two groups is one observation and not as many as they have models. x is
-permuted within groups, which keeps everything that models share except its relation to their own ID accuracy. The size
-of S is the one, of a grid from the stated size to all images, with the lowest r(S) on the choosing half.
+permuted within groups, which keeps everything that models share except its relation to their own ID accuracy.
+
+The sizes of S are a grid from the stated size to all images. r(S) on the choosing half does not tell which is best, as
+it is low by selection. They are tested on the confirming half one after another, the smallest first, up to the first
+one that is not confirmed, which needs no correction (a fixed sequence, Maurer, Hothorn and Lehmacher 1995): so the test
+is the one of the stated size, and the subset is the largest that is confirmed.
 
 Images that (nearly) all models get right, or wrong, cannot correlate with anything. They are not searched, and do not
 count for the stated size, which they would fill without changing a correlation.
 
-If models of a group are exchangeable apart from their ID accuracy, the p-value is exact for hits that have no relation
+If models of a group are exchangeable apart from their ID accuracy, p-values are exact for hits that have no relation
 to it, and conservative if the relation is positive everywhere.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,60 +53,52 @@ class SubsetSearch:
     """A search, its confirmation, and the same under permuted models.
 
     Attributes:
-        images: (k,) indices of the images of the subset, the lowest correlation first.
+        order: the searched images, the lowest correlation first: a subset is the first of them.
         searched: (n,) whether an image was searched: enough models of a group differ on it.
-        searching: (m,) whether a model belongs to the half that chose the subset; the others confirm.
+        searching: (m,) whether a model belongs to the half that chose the order; the others confirm.
         used: (m,) whether a model counts; those of groups with fewer than four models do not.
-        slope: change of the accuracy on the subset per unit of ID accuracy (both fractions) in the confirming half.
+        slopes: (J,) change of the accuracy on the subset per unit of ID accuracy (both fractions), by size, over the
+            confirming half.
         whole: r of all images of the test set on the confirming half.
         sizes: (J,) the sizes that were compared.
-        found: (J,) r(S) on the searching half, by size.
+        found: (J,) r(S) on the choosing half, by size.
         confirmed: (J,) r(S) on the confirming half.
         null: (P, J) the same for permuted models.
-        place: index of the chosen size.
-        null_place: (P,) index of the size that each permuted search chose.
-        null_counts: (P, C) images of each class in the subset of each permuted search; (P, 0) without classes.
+        null_counts: (P, J, C) images of each class in the subsets of permuted searches; (P, J, 0) without classes.
     """
 
-    images: NDArray[np.intp]
+    order: NDArray[np.intp]
     searched: Hits
     searching: Hits
     used: Hits
-    slope: float
+    slopes: Array
     whole: float
     sizes: NDArray[np.intp]
     found: Array
     confirmed: Array
     null: Array
-    place: int
-    null_place: NDArray[np.intp]
     null_counts: NDArray[np.intp]
 
     @property
-    def correlation(self) -> float:
-        """r(S) of the chosen subset on the half of the models that did not choose it."""
-        return float(self.confirmed[self.place])
+    def p_values(self) -> Array:
+        """(J,) the share of searches, this one included, that are confirmed by as low a correlation, by size."""
+        return np.asarray((1 + (self.null <= self.confirmed).sum(axis=0)) / (1 + len(self.null)))
 
-    @property
-    def chance(self) -> Array:
-        """(P,) r(S) of the subset that each permuted search chose, on its confirming half."""
-        return np.take_along_axis(self.null, self.null_place[:, None], axis=1)[:, 0]
+    def largest(self, level: float = CHANCE) -> int | None:
+        """The place of the largest size that is confirmed, as all smaller ones are; None if the smallest is not."""
+        refused = np.flatnonzero((self.confirmed >= 0) | (self.p_values > level))
+        many = int(refused[0]) if len(refused) else len(self.sizes)
+        return many - 1 if many else None
 
-    @property
-    def p_value(self) -> float:
-        """The share of searches, this one included, that are confirmed by as low a correlation."""
-        return float((1 + (self.chance <= self.correlation).sum()) / (1 + len(self.chance)))
+    def subset(self, place: int) -> NDArray[np.intp]:
+        """The images of the subset of a size."""
+        return self.order[: self.sizes[place]]
 
     @property
     def resolvable(self) -> float:
-        """The correlation that so many models could have told from chance."""
-        place = int(CHANCE * (1 + len(self.chance))) - 1
-        return float(np.sort(self.chance)[place]) if place >= 0 else -1.0
-
-    @property
-    def turns_round(self) -> bool:
-        """Whether the relation is negative on the subset, beyond chance, and positive on the whole test set."""
-        return self.correlation < 0 < self.whole and self.p_value <= CHANCE
+        """The correlation at the stated size that so many models could have told from chance."""
+        place = int(CHANCE * (1 + len(self.null))) - 1
+        return float(np.sort(self.null[:, 0])[place]) if place >= 0 else -1.0
 
 
 def search_subset(
@@ -115,7 +112,7 @@ def search_subset(
     permutations: int = 200,
     seed: int = 0,
 ) -> SubsetSearch:
-    """The subset of a test set on which the relation with ID accuracy is lowest, confirmed and compared with chance.
+    """The subsets of a test set on which the relation with ID accuracy is lowest, confirmed and compared with chance.
 
     Costs 2·n·m·(P + 1)·(J + 1) flops in float32 for J sizes, as products of matrices, and sorting.
 
@@ -155,16 +152,13 @@ def search_subset(
     placed = np.take_along_axis(means, slots[:, None], axis=2)
     found = _correlations(placed, sides[0], group, searching & used)
     confirmed = _correlations(placed, sides[1], group, ~searching & used)
-    places = found.argmin(axis=1)
-    images = kept[order[0, : sizes[places[0]]]]
     whole = _correlations(right.mean(axis=0)[None, None], sides[1], group, ~searching & used)
     plain = x if accuracy is None else np.asarray(accuracy, dtype=np.float64)
     other = _design(plain, group, ~searching & used)
     return SubsetSearch(
-        images=images, searched=searched, searching=searching, used=used,
-        slope=float(other @ means[0, places[0]] / (other @ other)), whole=float(whole[0, 0]), sizes=sizes,
-        found=found[0], confirmed=confirmed[0], null=confirmed[1:], place=int(places[0]), null_place=places[1:],
-        null_counts=_counts(classes, kept, order[1:], sizes[places[1:]]),
+        order=kept[order[0]], searched=searched, searching=searching, used=used,
+        slopes=means[0] @ other / (other @ other), whole=float(whole[0, 0]), sizes=sizes, found=found[0],
+        confirmed=confirmed[0], null=confirmed[1:], null_counts=_counts(classes, kept, order[1:], sizes),
     )  # fmt: skip
 
 
@@ -267,8 +261,12 @@ def _correlations(means: Array, design: Array, group: NDArray[np.intp], half: Hi
 def _counts(
     classes: NDArray[np.integer] | None, kept: NDArray[np.intp], order: NDArray[np.intp], sizes: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """(P, C) images of each class among the chosen ones of each permutation."""
+    """(P, J, C) images of each class among the first ones of each permutation, by size."""
     if classes is None:
-        return np.zeros((len(order), 0), dtype=np.intp)
+        return np.zeros((len(order), len(sizes), 0), dtype=np.intp)
     many, own = int(classes.max()) + 1, classes[kept]
-    return np.stack([np.bincount(own[some[:size]], minlength=many) for some, size in zip(order, sizes, strict=True)])
+    ends = [0, *sizes.tolist()]
+    parts = [
+        [np.bincount(own[row[start:end]], minlength=many) for start, end in pairwise(ends)] for row in order
+    ]  # fmt: skip
+    return np.asarray(np.array(parts).cumsum(axis=1))

@@ -46,7 +46,7 @@ def a_page(id_sets: tuple[str, ...] = ("val", "web"), bad: str = "resnet") -> Sh
         )  # fmt: skip
         panels.append(OodPanel(ood, id_sets, record, points, lines))
     scores = {"id_sets": id_sets, "ood": bad, "group": bad, "in_fit": False, "models": 2, "mae": 2.0, "average": False}
-    groups = ({**scores, "mean": -1.25, "deviation": 0.5}, {**scores, "mean": 0.0, "deviation": None})
+    groups = ({**scores, "mean": -1.25, "deviation": 0.5}, {**scores, "ood": "sketch", "mean": 0.0, "deviation": None})
     return ShiftPage(
         f"Robustness of {bad}", id_sets, "logit", ("plain", bad), tuple(panels), groups,
         (f"{bad} was left out.",), {"Table": f"{bad}.csv"},
@@ -128,10 +128,10 @@ def test_controls_do_what_they_say(show: Callable[..., Any]) -> None:
     page = show(a_page(("val",), bad=HOSTILE))
     assert page.locator(".plot.projection").count() == 1
     assert page.locator("#figure-plane-0").count() == 0
-    assert bar_sizes(page) == pytest.approx([-5, 5, 15, 25])
+    assert residuals(page) == pytest.approx([-5, 5, 15, 25])
     plain = page.locator('[data-group="plain"]').first
     plain.click()
-    assert bar_sizes(page) == pytest.approx([5, 25])
+    assert residuals(page) == pytest.approx([5, 25])
     assert plain.get_attribute("aria-pressed") == "false"
     choose = "(select) => { select.value = '1'; select.dispatchEvent(new Event('change')); }"
     page.locator("[data-choice=ood]").first.evaluate(choose)
@@ -205,6 +205,7 @@ def on_the_plane(page: Any) -> list[bool]:
     return [abs(0.5 * x + 0.5 * y - 0.25 - z) < 1e-9 for x, y, z in corners]
 
 
-def bar_sizes(page: Any) -> list[float]:
-    sizes: list[float] = page.locator("#figure-residuals-0").evaluate("(plot) => [...plot.data[0].y]")
-    return sizes
+def residuals(page: Any) -> list[float]:
+    """The ρ that are drawn, from the lowest to the highest."""
+    drawn = "(plot) => plot.data.flatMap(({ x, y }) => x.map((place, i) => [place, y[i]]))"
+    return [rho for _, rho in sorted(page.locator("#figure-residuals-0").evaluate(drawn))]

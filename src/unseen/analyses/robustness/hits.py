@@ -1,6 +1,6 @@
 """Which images of the columns of a study of shifts each model gets right: of runs, and of exported results."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,9 +41,16 @@ def find_subsets_in(
     fits = fit_chosen(runs, id_sets, ood_sets) if id_sets or ood_sets else fit_runs(runs)
     if not fits.studies:
         raise UserError(f"{place}: {' '.join(fits.notices).removesuffix('.') or 'no shifted test set can be fitted'}")
-    hits = hits_of_runs(runs, [fit.ood for study in fits.studies for fit in study.fits])
-    found = find_subsets(fits.studies, hits, keys)
-    return replace(found, notices=(*fits.notices, *found.notices))
+    columns = [fit.ood for study in fits.studies for fit in study.fits]
+    found = find_subsets(fits.studies, hits_of_runs(runs, columns), keys)
+    return replace(found, notices=(*fits.notices, *_reasons(runs, columns), *found.notices))
+
+
+def _reasons(runs: RunTable, columns: Sequence[str]) -> Iterator[str]:
+    """Why the hits of models are not used: the first reason of each column."""
+    for column in columns:
+        for model, reason in [*runs.left_out(column).items()][:1]:
+            yield f"{column}, {model}: {reason}."
 
 
 def hits_of_runs(runs: RunTable, columns: Sequence[str]) -> dict[str, ColumnHits]:

@@ -55,6 +55,10 @@ class RunTable:
         """The models on the same images of a column with what their results keep of each; None if they keep nothing."""
         return next((each for each in self._every.every if each.place.dataset == column), None)
 
+    def left_out(self, column: str) -> dict[str, str]:
+        """Model → why what its result on a column keeps of each image cannot be used."""
+        return {each.backbone: each.reason for each in self._every.left_out if each.place.dataset == column}
+
     @cached_property
     def _every(self) -> Comparables:
         return comparables(self.data)

@@ -65,10 +65,11 @@ class FoundSubset:
     Attributes:
         id_set: its column.
         models: those that were searched with, in the order of `search.searching`.
-        place: index of the ID test set in `FittedModel.id_accuracy`.
+        id_place: index of the ID test set in `FittedModel.id_accuracy`.
+        place: index of the largest size that is confirmed at a level corrected for all searches, or of the stated size.
         accuracy: (m, 2) of each model on the subset and on all images.
         shares: (n,) share of the models that get an image right.
-        p_holm: corrected for all searches that were made together.
+        p_holm: of the stated size, corrected for all searches that were made together.
         classes: those of the subset, the smallest p-value first; empty if images do not have one class each.
         left_out: models of the fit without hits on these images, and those of groups that are too small.
     """
@@ -76,8 +77,9 @@ class FoundSubset:
     ood: str
     id_set: str
     models: tuple[FittedModel, ...]
-    place: int
+    id_place: int
     search: SubsetSearch
+    place: int
     accuracy: NDArray[np.float64]
     shares: NDArray[np.float64]
     images: ScoredImages
@@ -88,9 +90,24 @@ class FoundSubset:
     left_out: tuple[str, ...]
 
     @property
+    def subset(self) -> NDArray[np.intp]:
+        """The images of the subset by number, the lowest correlation first."""
+        return self.search.subset(self.place)
+
+    @property
+    def correlation(self) -> float:
+        """Of accuracy on the subset with ID accuracy, over the half of the models that did not choose it."""
+        return float(self.search.confirmed[self.place])
+
+    @property
+    def slope(self) -> float:
+        """Change of the accuracy on the subset per unit of ID accuracy over that half."""
+        return float(self.search.slopes[self.place])
+
+    @property
     def negative(self) -> bool:
         """Whether the relation is negative on the subset beyond chance, corrected for all searches."""
-        return self.search.correlation < 0 and self.p_holm <= CHANCE
+        return self.correlation < 0 and self.p_holm <= CHANCE
 
     @property
     def turns_round(self) -> bool:
@@ -105,11 +122,11 @@ class FoundSubset:
     @property
     def sentence(self) -> str:
         """What was found, in words."""
-        found, size = self.search, len(self.search.images)
+        found, size = self.search, len(self.subset)
         many = counted(int((found.used & ~found.searching).sum()), "model")
         within = f" within {self.groups} groups" if self.groups > 1 else ""
         told = (
-            f"correlation {signed(found.correlation, 2)} over the other {many}{within}, corrected p = {self.p_holm:.2g}"
+            f"correlation {signed(self.correlation, 2)} over the other {many}{within}, corrected p = {self.p_holm:.2g}"
         )
         usual = f"on all images it is {signed(found.whole, 2)}"
         if self.negative:
@@ -117,9 +134,10 @@ class FoundSubset:
             here = f"on {where}" if self.turns_round else f"on all images, and most on {where}"
             return (
                 f"{self.ood}: {here}, models with a higher accuracy on {self.id_set} are less accurate "
-                f"({told}; {usual}). There, 10 points more on {self.id_set} go with {signed(10 * found.slope, 1)} points."
+                f"({told}; {usual}). There, 10 points more on {self.id_set} go with "
+                f"{signed(10 * self.slope, 1)} points."
             )
-        chance = " beyond chance" if found.correlation < 0 else ""
+        chance = " beyond chance" if self.correlation < 0 else ""
         return (
             f"{self.ood}: no subset of at least {found.sizes[0]:,} of {self.images.count:,} images was found on which "
             f"accuracy falls as that on {self.id_set} rises{chance} ({told}; {usual}). With these models and images, "
@@ -161,12 +179,12 @@ class ShiftSubsets:
                 "class": each.class_name(number), "right": float(each.shares[number]),
             }
             for each in self.found
-            for number in each.search.images.tolist()
+            for number in each.subset.tolist()
         ]  # fmt: skip
         return pd.DataFrame(rows, columns=["ood", "id", "number", "image", "class", "right"])
 
     def __repr__(self) -> str:
-        turned = [f"{each.ood} ({len(each.search.images)} images)" for each in self.found if each.turns_round]
+        turned = [f"{each.ood} ({len(each.subset)} images)" for each in self.found if each.turns_round]
         return f"{type(self).__name__}({counted(len(self.found), 'search')}; turns round on {joined(turned) or 'none'})"
 
     def _repr_html_(self) -> str:
@@ -177,10 +195,10 @@ def _row(each: FoundSubset) -> dict[str, Any]:
     found = each.search
     return {
         "ood": each.ood, "id": each.id_set, "images": each.images.count, "searched": int(found.searched.sum()),
-        "least": int(found.sizes[0]), "subset": len(found.images), "turns_round": each.turns_round,
-        "models": int(found.used.sum()), "groups": each.groups, "searching": float(found.found[found.place]),
-        "confirming": found.correlation, "all_images": found.whole, "slope": found.slope,
-        "p": found.p_value, "p_holm": each.p_holm, "resolvable": found.resolvable,
+        "least": int(found.sizes[0]), "subset": len(each.subset), "turns_round": each.turns_round,
+        "models": int(found.used.sum()), "groups": each.groups, "searching": float(found.found[each.place]),
+        "confirming": each.correlation, "all_images": found.whole, "slope": each.slope,
+        "p": float(found.p_values[0]), "p_holm": each.p_holm, "resolvable": found.resolvable,
     }  # fmt: skip
 
 
@@ -197,6 +215,9 @@ def find_subsets(
         (study, fit, place)
         for study in studies for fit in study.fits if fit.ood in hits for place in range(len(fit.fit.names))
     ]  # fmt: skip
+    without = [fit.ood for study in studies for fit in study.fits if fit.ood not in hits]
+    if not wanted:
+        raise UserError(f"no result on {joined([*dict.fromkeys(without)])} keeps which images are right; run again")
     many = keys.permutations or max(PERMUTATIONS, PER_SEARCH * len(wanted))
     found, failed = list[_Searched](), list[str]()
     for study, fit, place in wanted:
@@ -206,9 +227,8 @@ def find_subsets(
             failed.append(f"{fit.ood} by {study.table.id_columns[fit.ood][place]}: {error}.")
     if len(wanted) == len(failed) == 1:
         raise UserError(failed[0].removesuffix("."))
-    adjusted = holm(np.array([each.search.p_value for each in found])) if found else ()
+    adjusted = holm(np.array([each.search.p_values[0] for each in found])) if found else ()
     subsets = [each.with_classes(float(p)) for each, p in zip(found, adjusted, strict=True)]
-    without = [fit.ood for study in studies for fit in study.fits if fit.ood not in hits]
     told = [f"{name} keeps no hits on single images, so it was not searched." for name in dict.fromkeys(without)]
     return ShiftSubsets(tuple(subsets), (*told, *failed, *_left_out(subsets)))
 
@@ -220,17 +240,21 @@ class _Searched:
     ood: str
     id_set: str
     models: tuple[FittedModel, ...]
-    place: int
+    id_place: int
     search: SubsetSearch
     hits: ColumnHits
     left_out: tuple[str, ...]
 
     def with_classes(self, p_holm: float) -> FoundSubset:
         right = np.stack([self.hits.by_model[model.model] for model in self.models], axis=1)
-        accuracy = np.stack([right[self.search.images].mean(axis=0), right.mean(axis=0)], axis=1)
+        # Larger sizes are tested at the level that this search has of all of them.
+        found = self.search.largest(CHANCE * float(self.search.p_values[0]) / p_holm)
+        place = found or 0
+        accuracy = np.stack([right[self.search.subset(place)].mean(axis=0), right.mean(axis=0)], axis=1)
         return FoundSubset(
-            self.ood, self.id_set, self.models, self.place, self.search, accuracy, right.mean(axis=1),
-            self.hits.images, self.hits.names, self.hits.test_set, p_holm, tuple(_classes(self.search, self.hits.images)), self.left_out,
+            self.ood, self.id_set, self.models, self.id_place, self.search, place, accuracy, right.mean(axis=1),
+            self.hits.images, self.hits.names, self.hits.test_set, p_holm,
+            tuple(_classes(self.search, place, self.hits.images)), self.left_out,
         )  # fmt: skip
 
 
@@ -252,14 +276,14 @@ def _search(
     return _Searched(fit.ood, study.table.id_columns[fit.ood][place], models, place, search, hits, left_out)
 
 
-def _classes(search: SubsetSearch, images: ScoredImages) -> Iterator[ClassShare]:
+def _classes(search: SubsetSearch, place: int, images: ScoredImages) -> Iterator[ClassShare]:
     """The classes of a subset, the most over-represented first."""
     if images.y is None:
         return
     inside, base = (
-        np.bincount(images.y[rows], minlength=len(images.classes)) for rows in (search.images, search.searched)
+        np.bincount(images.y[rows], minlength=len(images.classes)) for rows in (search.subset(place), search.searched)
     )
-    p_values = class_p_values(inside, base, search.null_counts)
+    p_values = class_p_values(inside, base, search.null_counts[:, place])
     excess = inside / np.maximum(base, 1)
     for one in np.lexsort((-excess, p_values)).tolist():
         if inside[one]:
@@ -273,6 +297,6 @@ def _left_out(found: Sequence[FoundSubset]) -> Iterator[str]:
             searched.setdefault(each.left_out, {})[each.ood] = None
     for names, sets in searched.items():
         yield (
-            f"Searched without {counted(len(names), 'model')} on {joined([*sets])} that keep no hits on the same images, "
-            f"or belong to groups of fewer than four: {names_of(names)}."
+            f"Searched without {counted(len(names), 'model')} on {joined([*sets])} that keep no hits on the same "
+            f"images, or belong to groups of fewer than four: {names_of(names)}."
         )

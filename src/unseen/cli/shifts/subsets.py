@@ -57,8 +57,8 @@ def subsets(
         return
     columns = ["OOD test set", "ID test set", "images", "subset", "r, all", "r, choosing", "r, other half", "p (Holm)"]
     rows = [
-        [each.ood, each.id_set, f"{each.images.count:,}", f"{len(each.search.images):,}", f"{each.search.whole:.2f}",
-         f"{each.search.found[each.search.place]:.2f}", f"{each.search.correlation:.2f}", f"{each.p_holm:.2g}"]
+        [each.ood, each.id_set, f"{each.images.count:,}", f"{len(each.subset):,}", f"{each.search.whole:.2f}",
+         f"{each.search.found[each.place]:.2f}", f"{each.correlation:.2f}", f"{each.p_holm:.2g}"]
         for each in found.found
     ]  # fmt: skip
     print_table("Correlations of accuracy with ID accuracy", columns, rows, right=columns[2:])

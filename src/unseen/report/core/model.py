@@ -76,6 +76,7 @@ class Figure:
             then is the first view, for files and for readers without scripts.
         data: arguments of that function.
         cells: rows of values from 0 to 1, which files show as a picture; the ticks of both axes name them.
+        eye: in a 3-D figure, the direction that it is looked at from, from the middle of its axes.
     """
 
     title: str
@@ -93,9 +94,11 @@ class Figure:
     y_range: tuple[float, float] | None = None
     polar: bool = False
     z_label: str = ""
+    z_ticks: Ticks = ()
     drawing: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     cells: Sequence[Sequence[float]] = ()
+    eye: tuple[float, float, float] | None = None
 
     @property
     def is_single_points(self) -> bool:

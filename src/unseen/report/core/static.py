@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping
 from io import BytesIO
+from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
 
@@ -10,6 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
+from unseen.report.core.label_places import label_places
 from unseen.report.core.looks import COLOURS, GREY
 from unseen.report.core.model import Figure, Series
 
@@ -39,8 +41,11 @@ DASHES: Mapping[str, Any] = {
 DATES = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 CELL, NUMBERED = 0.26, 16
 """Inches of a cell of a matrix, and rows with which its cells have room for their values."""
+DEEP_ZOOM = 0.85
 BARS = 0.8
 """Total width of all bars at one x."""
+LEADS = 20
+"""Points between a point and its label from which a thin line leads to it."""
 MOST_NAMED = 12
 """Series that fit into a legend inside the axes; with more, it is beside them."""
 WIDTH, HEIGHT, LETTER, LINE = 8.0, 4.5, 0.085, 0.24
@@ -69,6 +74,8 @@ def static_bytes(figure: Figure, kind: str) -> bytes:
             _draw_cells(axes, figure)
         _shape(axes, figure, deep)
         _name(axes, figure)
+        if not deep:
+            _label(canvas, axes, figure)
         content = BytesIO()
         canvas.savefig(content, format=kind, metadata=DATES[kind])
         return content.getvalue()
@@ -144,8 +151,36 @@ def _draw(axes: Any, series: Series, figure: Figure, deep: bool) -> None:
         mfc="none" if series.symbol.endswith("-open") else colour,
         ms=3 if len(x) > 60 else 6 if series.strong else 4,
     )  # fmt: skip
-    for at, height, text in zip(x, y, series.labels, strict=False):
-        axes.annotate(text, (at, height), xytext=(6, 5), textcoords="offset points", fontsize=8.5)
+
+
+def _label(canvas: Canvas, axes: Any, figure: Figure) -> None:
+    """Labels of points beside them, with a thin line to those that have no room nearby."""
+    marked = [series for series in figure.series if series.mode != "lines"]
+    spots = [
+        (x, y, text)
+        for series in marked
+        for x, y, text in zip_longest(series.x, series.y, series.labels, fillvalue="") if y is not None
+    ]  # fmt: skip
+    labelled = [place for place, (*_, text) in enumerate(spots) if text]
+    if not labelled:
+        return
+    canvas.draw_without_rendering()  # places the axes
+    scale = 72 / canvas.dpi
+    points = scale * axes.transData.transform([(x, y) for x, y, _ in spots])
+    texts = [
+        axes.annotate(
+            spots[place][2], spots[place][:2], (0, 0), textcoords="offset points", fontsize=8.5, ha="center",
+            va="center", annotation_clip=False, arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.6, "shrinkB": 4},
+        )
+        for place in labelled
+    ]  # fmt: skip
+    sizes = np.array([[text.get_window_extent().width, text.get_window_extent().height] for text in texts]) * scale
+    centres = label_places(points, labelled, sizes, scale * axes.bbox.extents)
+    for text, place, centre, size in zip(texts, labelled, centres, sizes, strict=True):
+        offset = centre - points[place]
+        text.set_position(offset)
+        text.set_in_layout(False)
+        text.arrow_patch.set_visible(bool(np.abs(offset[1]) > LEADS or np.abs(offset[0]) > size[0] / 2 + LEADS / 2))
 
 
 def _draw_cells(axes: Any, figure: Figure) -> None:
@@ -184,10 +219,22 @@ def _shape(axes: Any, figure: Figure, deep: bool) -> None:
     axes.set_ylabel(figure.y_label)
     if deep:
         axes.set_zlabel(figure.z_label)
+        if figure.z_ticks:
+            axes.zaxis.set_ticks([at for at, _ in figure.z_ticks], [text for _, text in figure.z_ticks])
+        if figure.eye is not None:
+            axes.set_box_aspect((1, 1, 1), zoom=DEEP_ZOOM)
+            elevation, azimuth = eye_angles(figure.eye)
+            axes.view_init(elevation, azimuth)
         return
     if figure.cells:
         return
     axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
+
+
+def eye_angles(eye: tuple[float, float, float]) -> tuple[float, float]:
+    """Elevation and azimuth in degrees of a direction of unit length, as Matplotlib has them."""
+    x, y, z = eye
+    return float(np.degrees(np.arcsin(z))), float(np.degrees(np.arctan2(y, x)))
 
 
 def _name(axes: Any, figure: Figure) -> None:

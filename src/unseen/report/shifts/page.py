@@ -9,7 +9,8 @@ from unseen.report.core.model import Page
 from unseen.report.core.render import write_page
 from unseen.report.shifts.findings import findings
 from unseen.report.shifts.page_data import ShiftPage
-from unseen.report.shifts.parts import group_looks
+from unseen.report.shifts.parts import group_looks, named_models, page_scale
+from unseen.report.shifts.sections.plane import panel_eye
 from unseen.text.words import counted
 
 
@@ -55,6 +56,8 @@ def _drawn(page: ShiftPage) -> dict[str, Any]:
             "weights": list(panel.record["coefficients"].values()),
             "intercept": panel.record["intercept"],
             "lines": [asdict(line) for line in panel.lines],
+            "named": named_models(panel.points),
+            "eye": panel_eye(panel, page_scale(page)) if len(page.id_sets) == 2 else None,
         }
         for panel in page.panels
     ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from unseen.analyses.robustness.fitted_model import FittedModel
 from unseen.metrics.accuracy_scales import LOGIT, PROBIT, Scale
 from unseen.report.core.looks import COLOURS
 from unseen.report.core.model import Choice, Ticks
@@ -9,6 +10,10 @@ from unseen.report.shifts.page_data import ShiftPage
 
 SYMBOLS = ("circle", "square", "diamond", "cross", "x")
 """Symbols that Plotly has in 2-D and 3-D; with eight colours, 40 groups differ."""
+NAMED = 3
+"""Models with the highest ρ, and with the lowest, that figures name."""
+FIRST = 8
+"""Groups that also differ for colour-blind readers: of these, no two with similar colours have the same symbol."""
 SHARES = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)
 APART = 0.08
 
@@ -19,11 +24,17 @@ def group_looks(page: ShiftPage) -> list[tuple[str, int, str]]:
 
 
 def looks_of(groups: Sequence[str]) -> list[tuple[str, int, str]]:
-    """Group, colour and symbol; the colours repeat with another symbol."""
+    """Group, colour and symbol: both change with every group, and the colours repeat with other symbols."""
     return [
-        (name, number % len(COLOURS), SYMBOLS[number // len(COLOURS) % len(SYMBOLS)])
+        (name, number % len(COLOURS), SYMBOLS[(number % len(COLOURS) + number // len(COLOURS)) % len(SYMBOLS)])
         for number, name in enumerate(groups)
     ]
+
+
+def named_models(points: Sequence[FittedModel]) -> list[str]:
+    """The models that figures name: those with the highest and the lowest ρ."""
+    ordered = [point.model for point in sorted(points, key=lambda point: point.rho)]
+    return [*dict.fromkeys((*ordered[:NAMED], *ordered[-NAMED:]))]
 
 
 def ood_choice(page: ShiftPage) -> Choice:

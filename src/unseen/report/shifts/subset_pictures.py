@@ -21,9 +21,9 @@ Pictures = Mapping[str, Mapping[int, bytes]]
 
 def shown_images(found: FoundSubset) -> tuple[list[int], list[int]]:
     """The images of a subset with the lowest correlations, and evenly chosen other ones, by their numbers."""
-    others = np.setdiff1d(np.flatnonzero(found.search.searched), found.search.images)
+    others = np.setdiff1d(np.flatnonzero(found.search.searched), found.subset)
     evenly = np.linspace(0, len(others) - 1, min(OTHERS, len(others))).round().astype(int)
-    return found.search.images[:SHOWN].tolist(), others[evenly].tolist()
+    return found.subset[:SHOWN].tolist(), others[evenly].tolist()
 
 
 def pictures_of_runs(subsets: ShiftSubsets, folders: Sequence[Path], places: Places) -> Pictures:

@@ -18,12 +18,12 @@ NAME = "subsets"
 TITLE = "What the average hides"
 NOTE = (
     "Half of the models choose the images, and the other half confirms the choice; neighbours in ID accuracy are in "
-    "different halves. Images are ranked by the correlation of their hits with ID accuracy, and the size is the one at "
-    "which accuracy on the subset has the lowest correlation with ID accuracy (on the scale of the fits) over the "
-    "choosing half. Correlations are within groups of models. The p-value compares the confirmed correlation with those "
-    "of the same search under {permutations:,} permutations of ID accuracy within groups; it is exact if models of a "
-    "group are exchangeable, and too small if models of one family are close copies and have no group. Images that all "
-    f"but a few models ({LEAST_APART:.0%}, at least two) get right, or wrong, are not searched."
+    "different halves. Images are ranked by the correlation of their hits with ID accuracy (on the scale of the fits), "
+    "within groups of models. Sizes are tested from the stated one upwards, and the subset is the largest that is "
+    "confirmed. The p-value, of the stated size, compares the correlation of the other half with those of the same "
+    "search under {permutations:,} permutations of ID accuracy within groups; it is exact if models of a group are "
+    "exchangeable, and too small if models of one family are close copies without a group. Images that "
+    f"all but a few models ({LEAST_APART:.0%}, at least two) get right, or wrong, are not searched."
 )
 
 
@@ -71,7 +71,7 @@ def _curves(found: Sequence[FoundSubset]) -> list[Figure]:
                 x_ticks=_sizes(search.sizes.tolist()),
                 y_range=(-1.05, 1.05),
                 zero=True,
-            )  # fmt: skip
+            )
         )
     return figures
 
@@ -101,13 +101,14 @@ def _table(found: Sequence[FoundSubset]) -> Table:
     rows = []
     for each in found:
         search, searched = each.search, int(each.search.searched.sum())
+        strong = "strong" if each.negative else ""
         cells = [
             Cell(each.ood), Cell(each.id_set),
             Cell(f"{each.images.count:,}", (each.images.count, searched), small=f"({searched:,})"),
-            Cell(f"{len(search.images):,}", (len(search.images),)), _correlation(search.whole),
-            _correlation(float(search.found[search.place])), _correlation(search.correlation, "main"),
-            Cell(f"{each.p_holm:.2g}", (each.p_holm, search.p_value), style="strong" if each.negative else ""),
-            _correlation(search.resolvable), Cell(signed(10 * search.slope, 1), (search.slope,)),
+            Cell(f"{len(each.subset):,}", (len(each.subset),)), _correlation(search.whole),
+            _correlation(float(search.found[each.place])), _correlation(each.correlation, "main"),
+            Cell(f"{each.p_holm:.2g}", (each.p_holm, float(search.p_values[0])), style=strong),
+            _correlation(search.resolvable), Cell(signed(10 * each.slope, 1), (each.slope,)),
             Cell(f"{int(search.used.sum())}"),
         ]  # fmt: skip
         rows.append(Row(cells))
@@ -135,15 +136,15 @@ def _section(found: FoundSubset, number: int, pictures: Mapping[int, bytes], loo
         figures=[_scatter(found, place, title, looks) for place, title in ((1, "All images"), (0, "The subset"))],
         tables=[*tables, _images(found, number, inside)],
         galleries=galleries,
-        note=f"Filled points are models of the half that chose the images, open ones those of the half that did not.{note}",
+        note=f"Filled points are models of the half that chose the images, open ones those of the other half.{note}",
     )
 
 
 def _common(found: FoundSubset) -> Iterator[str]:
     """What the images of a subset have in common."""
-    chosen = found.search.images
+    chosen = found.subset
     right, usual = found.shares[chosen].mean(), found.shares[found.search.searched].mean()
-    yield f"On average, models get {right:.0%} of these {len(chosen):,} images right, and {usual:.0%} of all searched ones."
+    yield f"Models get {right:.0%} of these {len(chosen):,} images right on average, and {usual:.0%} of all searched."
     more = [each for each in found.classes if each.p_value <= CHANCE]
     if more:
         named = [f"{each.name} ({each.inside:,} of {each.searched:,})" for each in more[:5]]
@@ -159,7 +160,7 @@ def _scatter(found: FoundSubset, place: int, title: str, looks: Looks) -> Figure
     for group, (colour, symbol) in looks.items():
         for side, mark in ((False, f"{symbol}-open"), (True, symbol)):
             own = [
-                (100 * model.id_accuracy[found.place], 100 * float(accuracy[place]), model.model)
+                (100 * model.id_accuracy[found.id_place], 100 * float(accuracy[place]), model.model)
                 for model, searching, used, accuracy in zip(
                     found.models, found.search.searching, found.search.used, found.accuracy, strict=True
                 )
@@ -213,5 +214,5 @@ def _images(found: FoundSubset, number: int, inside: Sequence[int]) -> Table:
         )
         for each in inside
     ]  # fmt: skip
-    many = f"{min(SHOWN, len(found.search.images))} of {len(found.search.images):,}"
+    many = f"{min(SHOWN, len(found.subset))} of {len(found.subset):,}"
     return Table(f"subset-images-{number}", columns, rows, folded=f"Names of the images ({many})")

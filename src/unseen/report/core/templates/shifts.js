@@ -1,10 +1,7 @@
 // Plots of a study of shifts: projections on each ID test set, the fitted plane, and the ρ of every model.
 
-// Groups that share a colour differ in symbol, and therefore in the dashes of their line and the pattern of their bars.
-const looks = {
-  circle: { dash: "dot", pattern: "" }, square: { dash: "dashdot", pattern: "/" }, diamond: { dash: "longdash", pattern: "x" },
-  cross: { dash: "longdashdot", pattern: "-" }, x: { dash: "dash", pattern: "|" },
-};
+// Groups that share a colour differ in symbol, and therefore in the dashes of their line.
+const dashOf = { circle: "dot", square: "dashdot", diamond: "longdash", cross: "longdashdot", x: "dash" };
 // Symbols that Plotly also draws open in three dimensions.
 const withOpen = ["circle", "square", "diamond"];
 // Fractions that may label an axis, in order of preference.
@@ -119,7 +116,7 @@ function lineTraces(line, look) {
       line.groups.filter((own) => own.group === group.name).map((own) => (
         {
           ...edge, x: own.x, y: own.y, hoverinfo: "text", text: `${plotText(group.name)} alone`,
-          line: { color: look.colours[group.colour], width: 1.4, dash: looks[group.symbol].dash },
+          line: { color: look.colours[group.colour], width: 1.4, dash: dashOf[group.symbol] },
         }
       )),
     ),
@@ -148,6 +145,29 @@ drawings.projection = (figure, look) => {
   };
 };
 
+// The names of the models farthest from the fit, placed again after every zoom; those without room are left out.
+function nameModels(plot, figure) {
+  const { xaxis, yaxis } = plot._fullLayout;
+  const which = figure.data?.id;
+  const place = which === undefined ? (row) => row.expected : (row) => row.id_accuracy[which];
+  const shown = new Set(shownGroups().map(({ name }) => name));
+  const points = data.rows.filter((row) => row.domain === panel().name && shown.has(row.group)).map((row) => {
+    const at = [scaled(place(row)), scaled(row.accuracy)];
+    const text = panel().named.includes(row.model) ? plotText(shortened(row.model, 24)) : "";
+    return { x: xaxis.d2p(at[0]), y: yaxis.d2p(at[1]), at, text, optional: true };
+  });
+  const inside = points.filter(({ x, y }) => x >= 0 && y >= 0 && x <= xaxis._length && y <= yaxis._length);
+  const named = inside.filter(({ text }) => text);
+  const annotations = placedLabels(named, inside, [xaxis._length, yaxis._length], currentLook());
+  if (!plot.named) {
+    plot.named = true;
+    plot.on("plotly_relayout", (change) => { if (!("annotations" in change)) nameModels(plot, figure); });
+  }
+  return Plotly.relayout(plot, { annotations });
+}
+
+afterDrawing.projection = (plot) => nameModels(plot, data.figures[plot.dataset.figure]);
+
 // The part of a convex polygon where a linear function of the corners is not negative.
 function cut(corners, value) {
   return corners.flatMap((corner, i) => {
@@ -170,7 +190,8 @@ function solidMarkers(rows, colour, symbol) {
 }
 
 drawings.plane = (figure, look) => {
-  const { weights, intercept, name } = panel();
+  const { weights, intercept, name, eye } = panel();
+  const far = look.width < 560 ? 3.3 : 2.2;
   const rows = data.rows.filter((row) => row.domain === name);
   const [xs, ys] = [0, 1].map((i) => reach(rows.map((row) => scaled(row.id_accuracy[i]))));
   const zs = reach(rows.map((row) => scaled(row.accuracy)));
@@ -181,7 +202,15 @@ drawings.plane = (figure, look) => {
   const fan = polygon.slice(2).map((_, i) => i + 1);
   const surface = {
     type: "mesh3d", x: polygon.map(([x]) => x), y: polygon.map(([, y]) => y), z: polygon.map(height),
-    i: fan.map(() => 0), j: fan, k: fan.map((i) => i + 1), color: look.soft, opacity: 0.4, hoverinfo: "skip",
+    i: fan.map(() => 0), j: fan, k: fan.map((i) => i + 1), color: look.soft, opacity: 0.25, hoverinfo: "skip",
+  };
+  // Vertical lines from the points to the plane.
+  const seen = shownGroups().flatMap((group) => pointsOf(group.name));
+  const stem = (of) => seen.flatMap((row) => [of(row, scaled(row.accuracy)), of(row, scaled(row.expected)), null]);
+  const residuals = {
+    type: "scatter3d", mode: "lines", x: stem((row) => scaled(row.id_accuracy[0])),
+    y: stem((row) => scaled(row.id_accuracy[1])), z: stem((row, level) => level), hoverinfo: "skip",
+    line: { color: look.soft, width: seen.length > 100 ? 1 : 2 },
   };
   const traces = shownGroups().map((group) => {
     const points = pointsOf(group.name);
@@ -197,35 +226,40 @@ drawings.plane = (figure, look) => {
   );
   const scene = {
     xaxis: side(data.id_sets[0], xs), yaxis: side(data.id_sets[1], ys), zaxis: side(name, zs), aspectmode: "cube",
-    camera: { eye: look.width < 560 ? { x: -2.3, y: -2.1, z: 0.8 } : { x: -1.65, y: -1.5, z: 0.6 } },
+    // The ticks below the axes need more room than what is above them.
+    camera: { center: { x: 0, y: 0, z: -0.12 }, eye: Object.fromEntries(["x", "y", "z"].map((side, i) => [side, far * eye[i]])) },
     // Dragging zooms other plots, except on touch screens; it rotates this one, and redrawing keeps the rotation.
-    dragmode: "turntable", uirevision: "turned",
+    dragmode: "turntable", uirevision: name,
   };
-  return { traces: [surface, ...traces], layout: { ...layout(look, {}, {}), scene, margin: { l: 0, r: 0, t: 10, b: 0 } } };
+  return { traces: [surface, residuals, ...traces], layout: { ...layout(look, {}, {}), scene, margin: { l: 0, r: 0, t: 10, b: 0 } } };
 };
 
-drawings.bars = (figure, look) => {
-  const styles = new Map(data.groups.map((group) => [group.name, group]));
+drawings.residuals = (figure, look) => {
   const rows = shownGroups().flatMap((group) => pointsOf(group.name)).sort((a, b) => a.rho - b.rho);
+  const places = new Map(rows.map((row, place) => [row, place]));
   const few = rows.length <= 40 && look.width / rows.length > 15;
-  const trace = {
-    type: "bar", x: rows.map((_, i) => i), y: rows.map((row) => 100 * row.rho), textposition: "none",
-    marker: {
-      color: rows.map((row) => look.colours[styles.get(row.group).colour]),
-      opacity: rows.map((row) => (row.in_fit ? 1 : 0.55)),
-      pattern: { shape: rows.map((row) => looks[styles.get(row.group).symbol].pattern), fgopacity: 1 },
-    },
-    error_y: {
-      type: "data", symmetric: false, color: look.soft, thickness: 1, width: few ? 3 : 0,
-      array: rows.map((row) => 100 * Math.max(0, row.high - row.rho)),
-      arrayminus: rows.map((row) => 100 * Math.max(0, row.rho - row.low)),
-    },
-    text: rows.map(hoverText), hovertemplate: "%{text}<extra></extra>",
+  const traces = shownGroups().map((group) => {
+    const own = rows.filter((row) => row.group === group.name);
+    const colour = look.colours[group.colour];
+    return {
+      type: "scatter", mode: "markers", x: own.map((row) => places.get(row)), y: own.map((row) => 100 * row.rho),
+      marker: markers(own, colour, group.symbol, rows.length > 100 ? 5 : 8),
+      error_y: {
+        type: "data", symmetric: false, color: faded(colour, rows.length > 100 ? 0.35 : 0.6), thickness: 1.2, width: 0,
+        array: own.map((row) => 100 * Math.max(0, row.high - row.rho)),
+        arrayminus: own.map((row) => 100 * Math.max(0, row.rho - row.low)),
+      },
+      text: own.map(hoverText), hovertemplate: "%{text}<extra></extra>",
+    };
+  });
+  const names = {
+    tickvals: rows.map((_, place) => place), tickangle: -45,
+    ticktext: rows.map((row) => plotText(shortened(row.model, 24))),
   };
-  const names = { tickvals: rows.map((_, i) => i), ticktext: rows.map((row) => plotText(row.model)), tickangle: -45 };
-  const xaxis = axis(look, few ? "" : "Models", { ...(few ? names : { showticklabels: false }), showgrid: false });
+  const range = [-0.8, rows.length - 0.2];
+  const xaxis = axis(look, few ? "" : "Models", { ...(few ? names : { showticklabels: false, ticks: "" }), range, showgrid: false });
   const yaxis = axis(look, "ρ (points)", { zeroline: true, zerolinecolor: look.soft });
-  return { traces: [trace], layout: layout(look, xaxis, yaxis) };
+  return { traces, layout: layout(look, xaxis, yaxis) };
 };
 
 // Plotly keeps the rotation when a mouse button is released, but loses it when a finger is lifted.

@@ -40,4 +40,4 @@ def _cell(value: float | None, *, leads: bool) -> Cell:
     return Cell(f"{100 * value:.2f}", (value,), style="best" if leads else "")
 
 
-SECTION = PageSection("shifts", 5, build)
+SECTION = PageSection("shifts", 58, build)

@@ -102,4 +102,4 @@ def _alternatives(page: ShiftPage) -> Table:
     return Table("alternatives", columns, rows, "Other scales and losses")
 
 
-SECTION = PageSection("shifts", 10, build)
+SECTION = PageSection("shifts", 55, build)

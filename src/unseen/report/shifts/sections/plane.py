@@ -1,7 +1,9 @@
 """OOD accuracy against two ID accuracies, in 3-D, with the fitted plane."""
 
+from unseen.metrics.accuracy_scales import Scale
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
+from unseen.report.shifts.camera import Direction, plane_eye
 from unseen.report.shifts.page_data import OodPanel, ShiftPage
 from unseen.report.shifts.parts import group_looks, ood_choice, page_scale, share_ticks
 from unseen.text.words import joined
@@ -12,8 +14,9 @@ def build(page: ShiftPage) -> Section | None:
     if len(page.id_sets) != 2:
         return None
     note = (
-        "OOD accuracy against both ID accuracies, with the fitted plane. Drag to rotate; the figures above are "
-        "projections of this one. Open or pale points are models that were scored but not part of the fit."
+        "OOD accuracy against both ID accuracies, with the fitted plane seen nearly edge-on, so that expected accuracy "
+        "rises from left to right. Thin lines lead from models to their expected accuracy. Drag to rotate. Open or "
+        "pale points are models that were scored but not part of the fit."
     )
     return Section(
         "plane", "The plane", menu="Plane", choices=[ood_choice(page)], row_groups=group_looks(page), note=note,
@@ -38,7 +41,17 @@ def _figure(page: ShiftPage, panel: OodPanel) -> Figure:
         share_ticks([point.id_accuracy[place] for point in panel.points], scale) for place in (0, 1)
     )  # fmt: skip
     first, second = page.id_sets
-    return Figure(panel.name, first, second, series, across, along, z_label=f"{panel.name} ({page.scale})")
+    return Figure(
+        panel.name, first, second, series, across, along, z_label=panel.name,
+        z_ticks=share_ticks([point.accuracy for point in panel.points], scale),
+        eye=panel_eye(panel, scale),
+    )  # fmt: skip
 
 
-SECTION = PageSection("shifts", 30, build)
+def panel_eye(panel: OodPanel, scale: Scale) -> Direction:
+    """Where the plane of a fit on two ID test sets is looked at from."""
+    values = scale.forward([(*point.id_accuracy, point.accuracy) for point in panel.points])
+    return plane_eye([*panel.record["coefficients"].values()], values)
+
+
+SECTION = PageSection("shifts", 20, build)

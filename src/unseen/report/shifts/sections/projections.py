@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.shifts.page_data import Line, OodPanel, ShiftPage
-from unseen.report.shifts.parts import group_looks, ood_choice, page_scale, share_ticks
+from unseen.report.shifts.parts import group_looks, named_models, ood_choice, page_scale, share_ticks
 
 EXPECTED = "Against the accuracy expected from all ID test sets"
 
@@ -24,7 +24,8 @@ def build(page: ShiftPage) -> Section | None:
     note = (
         f"Axes are {page.scale}s, labelled in percent. The solid line is the fit to this ID test set alone, with its "
         "interval over resamples of the models. Thin broken lines in the colour of a group are fits to that group "
-        "alone; the dashed line marks equal accuracy. Filled points are models of the fit; open ones were only scored."
+        "alone; the dashed line marks equal accuracy. Filled points are models of the fit; open ones were only scored. "
+        "The models with the highest and the lowest effective robustness have their names, where there is room."
     )
     return Section(
         "shifts", "OOD against ID accuracy", menu="Against ID", choices=[ood_choice(page)], figures=figures, note=note,
@@ -55,14 +56,18 @@ def _figure(page: ShiftPage, panel: OodPanel, title: str, label: str, x: Sequenc
             Series("", line.grid, line.high, mode="lines", dash="dot"),
             Series("fit", line.grid, fitted, "#1f2430", mode="lines"),
         ]
-    for name, colour, symbol in group_looks(page):
+    named = named_models(panel.points)
+    for group, colour, symbol in group_looks(page):
         for in_fit, symbols in ((True, symbol), (False, f"{symbol}-open")):
-            own = [place for place, point in enumerate(panel.points) if point.group == name and point.in_fit == in_fit]
+            own = [place for place, point in enumerate(panel.points) if point.group == group and point.in_fit == in_fit]
             if own:
                 places, tops = [at[place] for place in own], [heights[place] for place in own]
-                called = name if in_fit else f"{name}, only scored"
-                series.append(Series(called, places, tops, colour, strong=True, mode="markers", symbol=symbols))
+                called = group if in_fit else f"{group}, only scored"
+                labels = [name if (name := panel.points[place].model) in named else "" for place in own]
+                series.append(
+                    Series(called, places, tops, colour, strong=True, mode="markers", symbol=symbols, labels=labels)
+                )
     return Figure(title, label, panel.name, series, share_ticks(x, scale), share_ticks(y, scale))
 
 
-SECTION = PageSection("shifts", 20, build)
+SECTION = PageSection("shifts", 10, build)
