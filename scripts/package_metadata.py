@@ -33,7 +33,7 @@ def named_extras(extras: Mapping[str, Sequence[str]], name: str) -> dict[str, li
     }
 
 
-class PackageMetadata(MetadataHookInterface):  # type: ignore[misc]  # Hatchling is there during a build only
+class PackageMetadata(MetadataHookInterface):  # Hatchling is there during a build only
     def update(self, metadata: dict[str, object]) -> None:
         readme = Path(self.root, "README.md").read_text(encoding="utf-8")
         text = long_description(readme, self.config.get("address", ""))
