@@ -48,7 +48,9 @@ def statements(effects: Sequence[GroupEffect]) -> Iterator[str]:
         named = [f"{_name(each)} {signed(each.effect.value, 1)}" for each in found[:MOST_NAMED]]
         more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
         verb = "is" if len(found) == 1 else "are"
-        told = f"{len(found)} of {counted(len(average), 'group')} {verb} off the line of the others {where}, in points: "
+        told = (
+            f"{len(found)} of {counted(len(average), 'group')} {verb} off the line of the others {where}, in points: "
+        )
         told += f"{joined(named)}{more}"
     else:
         told = f"of {counted(len(average), 'group')}, none is resolved as off the line of the others {where}"
