@@ -226,7 +226,8 @@ def worked_groups(studio: Studio) -> bytes:
 
 def worked_predictors(studio: Studio) -> bytes:
     """Its predictors, with those that need predictions."""
-    from emoji_shift.analyse import PREDICTIONS, TABLE, predictors
+    from emoji_shift.analyse import predictors
+    from emoji_shift.ship import PREDICTIONS, TABLE
     from unseen.report.shifts.sections.predictors import error_figure
 
     with np.load(PREDICTIONS, allow_pickle=False) as stored:
