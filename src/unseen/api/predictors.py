@@ -45,8 +45,23 @@ def predictors(
         scale: "logit" or "probit", the scale of the fit.
 
     Returns:
-        A comparison with `.to_frame()`, one row per OOD test set and predictor: the error on held-out models, its
-        difference from that of the first ID test set, their intervals, and a corrected p-value.
+        A comparison with `.statements`, the sentences of what is resolved, and `.to_frame()`, one row per OOD test set
+        and predictor: the error on held-out models, its difference from that of the first ID test set, their intervals,
+        and a corrected p-value.
+
+    Example:
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({
+        ...     "model": ["A", "B", "C", "D", "E", "F"],
+        ...     "family": ["x", "x", "y", "y", "z", "z"],
+        ...     "imagenet": [60.0, 65.0, 62.0, 70.0, 66.0, 72.0],
+        ...     "sketch": [20.0, 24.5, 22.5, 29.0, 25.0, 31.5],
+        ... })
+        >>> study = unseen.predictors(table, id="imagenet", ood="sketch", group="family")
+        >>> study.to_frame()[["ood", "predictor", "models", "groups", "error"]].round(2)
+              ood       predictor  models  groups  error
+        0  sketch        imagenet       6       3   0.40
+        1  sketch  (no predictor)       6       3   4.09
     """
     own = {name: _listed(columns) for name, columns in id.items()} if isinstance(id, Mapping) else {}
     rows = read_accuracies(Path(table)) if isinstance(table, str | PathLike) else table

@@ -82,6 +82,12 @@ def is_concept(key: str, taxonomy: Taxonomy | None = None) -> bool:
     return _finder(_own(taxonomy), first=False).knows(key)
 
 
+def are_concepts(keys: Iterable[str]) -> bool:
+    """Whether every text is, or looks like, the id, the name or a word of a concept of WordNet 3.0."""
+    finder = _finder(None, first=False)
+    return all(finder.knows(key) for key in keys)
+
+
 def _own(taxonomy: Taxonomy | None) -> Taxonomy | None:
     return None if taxonomy is wordnet().taxonomy else taxonomy
 

@@ -29,6 +29,7 @@ from unseen.metrics.comparisons import holm
 from unseen.metrics.grouped_means import Means, Parts
 from unseen.metrics.held_out_many import held_out_many
 from unseen.metrics.paired.estimate import Estimate, p_values
+from unseen.text.notebook import table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +100,16 @@ class PredictorStudy:
         import pandas as pd
 
         return pd.DataFrame([_row(score) for score in self.scores])
+
+    @property
+    def statements(self) -> list[str]:
+        """What is resolved, in sentences."""
+        from unseen.analyses.robustness.predictor_words import statements
+
+        return statements(self)
+
+    def _repr_html_(self) -> str:
+        return table_html(repr(self), self.to_frame().round(4))
 
     def __repr__(self) -> str:
         first = min(self.overall, key=lambda score: score.error.value)

@@ -20,6 +20,7 @@ from unseen.metrics.comparisons import holm
 from unseen.metrics.paired.estimate import Estimate
 from unseen.metrics.severity import Floats, mean_severity, mistake_distances, severity_difference
 from unseen.ontology.class_distances import By, ClassDistances, class_distances
+from unseen.ontology.class_names import are_concepts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,11 +127,13 @@ def _hierarchy(kept: KeptPredictions, hierarchy: str) -> tuple[ClassDistances, s
                 f"class,concept, or {K_MEANS}:MODEL{did_you_mean(hierarchy, [WORDNET, K_MEANS])}"
             )
         return class_distances(kept.classes, path, f"{kept.column} in {path.name}"), ""
-    try:
-        return class_distances(kept.classes, where=kept.column), ""
-    except UserError:
-        model = _most_accurate(kept)
-        return _k_means(kept, model), f"Not all classes are nouns of WordNet with one meaning, so {model} defines them."
+    if are_concepts(kept.classes):  # a class that is no noun would be looked for among all that are spelt like it
+        try:
+            return class_distances(kept.classes, where=kept.column), ""
+        except UserError:  # names with several meanings
+            pass
+    model = _most_accurate(kept)
+    return _k_means(kept, model), f"Not all classes are nouns of WordNet with one meaning, so {model} defines them."
 
 
 def _most_accurate(kept: KeptPredictions) -> str:
