@@ -208,7 +208,8 @@ def _compared(found: Reported, data: "RunData", every: "Comparables", pair: "Pai
     shown, sections = Resolution(data, every, pairs, drawn), [*found.page.sections]
     section, layers = resolution_section(shown), layer_section(shown)
     if section is not None:
-        sections.insert(1 if pair is None and sections else 0, section)
+        after = next((place for place, each in enumerate(sections) if each.name == "accuracies"), 0) + 1
+        sections.insert(after if pair is None and sections else 0, section)
     if layers is not None:
         sections.insert(0, layers)
     return replace(found, page=replace(found.page, sections=sections), every=every, pair=pair)

@@ -140,8 +140,8 @@ class FoundSubset:
         chance = " beyond chance" if self.correlation < 0 else ""
         return (
             f"{self.ood}: no subset of at least {found.sizes[0]:,} of {self.images.count:,} images was found on which "
-            f"accuracy falls as that on {self.id_set} rises{chance} ({told}; {usual}). With these models and images, "
-            f"correlations above {signed(found.resolvable, 2)} cannot be told from chance."
+            f"accuracy falls as that on {self.id_set} rises{chance} ({told}; {usual}). Before the correction, "
+            f"correlations above {signed(found.resolvable, 2)} cannot be told from chance with these models and images."
         )
 
     def image_name(self, number: int) -> str:
