@@ -37,7 +37,7 @@ def main() -> None:
         "predictions", type=Path, nargs="?", default=PREDICTIONS, help="file for the predictions (.npz)"
     )
     args = parser.parse_args()
-    table(args.run).to_csv(args.table, index=False, lineterminator="\n", float_format="%.5f")
+    table(args.run).to_csv(args.table, index=False, lineterminator="\n", float_format="%.6f")
     with atomic_write(args.predictions) as file:
         np.savez_compressed(file, **predicted(args.run))  # type: ignore[arg-type]
 

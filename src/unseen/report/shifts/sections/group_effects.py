@@ -47,7 +47,10 @@ def statements(effects: Sequence[GroupEffect]) -> Iterator[str]:
     if found:
         named = [f"{_name(each)} {signed(each.effect.value, 1)}" for each in found[:MOST_NAMED]]
         more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-        told = f"{len(found)} of {counted(len(average), 'group')} are off the line of the others {where}, in points: "
+        verb = "is" if len(found) == 1 else "are"
+        told = (
+            f"{len(found)} of {counted(len(average), 'group')} {verb} off the line of the others {where}, in points: "
+        )
         told += f"{joined(named)}{more}"
     else:
         told = f"of {counted(len(average), 'group')}, none is resolved as off the line of the others {where}"
