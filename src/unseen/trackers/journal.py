@@ -11,12 +11,11 @@ part of a job array has its own file. Each line is one JSON object:
 A process that is killed loses at most its last line, and then the scores of one job are logged twice.
 """
 
-import json
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+
+from unseen.reading.json_lines import append_objects, read_objects
 
 TRACKERS = "trackers"
 """Name of the folder with these files, in the folder of a run."""
@@ -34,8 +33,9 @@ class Journal:
         start = f"{word.partition(':')[0]}-{sha256(word.encode()).hexdigest()[:8]}"
         name = start if part == (1, 1) else f"{start}-{part[0]}of{part[1]}"
         self._path = folder / TRACKERS / f"{name}.jsonl"
-        self.logged = {str(line["result"]) for path in self._every(start) for line in _lines(path) if "result" in line}
-        own = [line for line in _lines(self._path) if {"backbone", "run"} <= line.keys()]
+        lines = [line for path in self._every(start) for line in read_objects(path)]
+        self.logged = {str(line["result"]) for line in lines if "result" in line}
+        own = [line for line in read_objects(self._path) if {"backbone", "run"} <= line.keys()]
         self.ids = {str(line["backbone"]): str(line["run"]) for line in own}
 
     def _every(self, start: str) -> Iterator[Path]:
@@ -55,23 +55,4 @@ class Journal:
                 self._write({"backbone": backbone, "run": run})
 
     def _write(self, line: Mapping[str, str]) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("ab") as file:
-            torn = file.tell() and not _ends_with_newline(self._path)
-            file.write(b"\n" * bool(torn) + json.dumps(line).encode() + b"\n")
-
-
-def _ends_with_newline(path: Path) -> bool:
-    with path.open("rb") as file:
-        file.seek(-1, 2)
-        return file.read() == b"\n"
-
-
-def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The lines that are whole; the last one of a killed process may not be."""
-    with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
-        for text in file:
-            with suppress(ValueError):
-                line = json.loads(text)
-                if isinstance(line, dict):
-                    yield line
+        append_objects(self._path, [line])

@@ -1,14 +1,16 @@
 """A file with one JSON object per line: the plan, each score, and the end, each named by its `event`."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from unseen.reading.json_lines import append_objects
 from unseen.trackers.tracker import LoggedEnd, LoggedPlan, LoggedScore, Logger
 
 FILE = "scores.jsonl"
+OF_TRAINING = "tracker.jsonl"
+"""The file in the folder of a monitor, whose own scores are in one that is called `scores.jsonl`."""
 
 
 class JsonLines:
@@ -19,8 +21,7 @@ class JsonLines:
         self._path = Path(where or FILE)
 
     def on_plan(self, plan: LoggedPlan) -> None:
-        self._path = Path(self._where) if self._where else plan.folder / FILE
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = Path(self._where) if self._where else plan.folder / (FILE if plan.backbones else OF_TRAINING)
         about = {"study": plan.study, "title": plan.title, "backbones": list(plan.backbones), "part": list(plan.part)}
         self._write("plan", about | {"jobs": plan.jobs, "left": plan.jobs_left, "settings": dict(plan.settings)})
 
@@ -31,9 +32,8 @@ class JsonLines:
         self._write("end", asdict(end))
 
     def _write(self, event: str, record: Mapping[str, Any]) -> None:
-        line = json.dumps({"event": event, **record}, allow_nan=False)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
+        append_objects(self._path, [{"event": event, **record}])
 
 
-LOGGER = Logger("jsonl", "JSON lines", f"the file; {FILE} in the folder of the run by default", JsonLines)
+WHERE = f"the file; {FILE} in the folder of the run by default, {OF_TRAINING} in that of a monitor"
+LOGGER = Logger("jsonl", "JSON lines", WHERE, JsonLines)
