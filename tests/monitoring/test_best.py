@@ -66,7 +66,7 @@ def test_mean_over_data_sets_and_seeds() -> None:
     every[15] = Check(15, [score(15, 1.0, "a")])  # without a score on b
     found = best(every)
     assert found is not None
-    assert (found.step, found.value, found.since) == (5, 0.5, 2)
+    assert (found.step, found.value, found.since) == (5, 0.5, 1)
     assert best(every, dataset="a").step == 15  # type: ignore[union-attr]
     for wrong in ({"dataset": "c"}, {"probe": "ridge"}, {"metric": "top5"}):
         with pytest.raises(UserError):

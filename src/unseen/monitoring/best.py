@@ -12,6 +12,9 @@ from unseen.metrics.paired.estimate import Estimate
 from unseen.metrics.resampling import Floats
 from unseen.monitoring.scores import Check, Place, StepScore
 
+LEVEL = 0.05
+"""A difference is resolved if its p-value is at most this."""
+
 
 @dataclass(frozen=True)
 class Best:
@@ -20,9 +23,9 @@ class Best:
     Attributes:
         step: its training step; the earliest of equal ones.
         value: the mean over data sets and seeds of `metric` by `probe`.
-        since: number of checks after it; for early stopping, end the training when this is large.
-        ties: other steps whose difference from it is not resolved (95%) on the same test images: which of them is best
-            is chance.
+        since: number of checks after it that have this score; for early stopping, end the training when this is large.
+        ties: other steps whose difference from it is not resolved (p > `LEVEL`) on the same test images: which of them
+            is best is chance.
         compared: whether steps were compared image by image, which takes hits on images; otherwise `ties` has only the
             steps with the same value.
     """
@@ -92,6 +95,12 @@ def curves(checks: Iterable[Check]) -> list[Curve]:
     return [Curve(place, scores) for place, scores in found.items()]
 
 
+def known_metrics(metrics: Mapping[str, Metric], checks: Iterable[Check]) -> dict[str, Metric]:
+    """These metrics, and those of scores that are not among them, such as of a plug-in that is not installed."""
+    names = {score.metric for check in checks for score in check.scores}
+    return {**{name: Metric(name, None, None, None, "score") for name in names}, **metrics}
+
+
 def best(
     checks: Mapping[int, Check],
     *,
@@ -109,6 +118,7 @@ def best(
         probe: by its name in scores; by default the first whose metric has a better direction.
         metric: by default the first of the probe.
     """
+    metrics = known_metrics(metrics, checks.values())
     chosen = _chosen(curves(checks.values()), dataset, probe, metric, metrics)
     if not chosen:
         return None
@@ -123,10 +133,17 @@ def best(
     tests = {step: _difference(chosen, top, step) for step in steps if step != top}
     compared = all(each is not None for each in tests.values())
     ties = tuple(
-        step for step, test in tests.items() if means[step] == means[top] or (test is not None and test.p_value >= 0.05)
+        step
+        for step, test in tests.items()
+        if means[step] == means[top] or (test is not None and not is_resolved(test))
     )
-    since = sum(step > top for step in checks)
+    since = sum(step > top for step in steps)
     return Best(top, means[top], since, chosen[0].place.probe, name, ties, compared)
+
+
+def is_resolved(difference: Estimate) -> bool:
+    """Whether a difference is distinguished from none by the test images."""
+    return difference.p_value <= LEVEL
 
 
 def _difference(chosen: Sequence[Curve], step: int, other: int) -> Estimate | None:
