@@ -78,11 +78,12 @@ class Monitor:
         from unseen.api.running import study as find
         from unseen.errors import UserError
         from unseen.files import check_writable
+        from unseen.monitoring.about import keep_same, refuse_other_folder, start_anew
         from unseen.monitoring.check import Checks
         from unseen.monitoring.measured_study import measured_study, transform_of
         from unseen.monitoring.measurements import Measurements, is_first_started
         from unseen.monitoring.processes import Processes
-        from unseen.monitoring.records import Records, keep_same, start_anew
+        from unseen.monitoring.records import Records
         from unseen.monitoring.undisturbed import same_random_state
         from unseen.studies.given import Given
         from unseen.studies.progress_bars import bars
@@ -102,15 +103,15 @@ class Monitor:
             trackers = [Sheltered(each.tracker, each.title, watch.tell) for each in found]
             check_writable(self.folder)
             if is_first_started():
+                refuse_other_folder(self.folder)
                 if replace:
                     start_anew(self.folder)
                 keep_same(self.folder, opened.described)
                 for each in trackers:
                     each.on_plan(LoggedPlan(chosen.name, chosen.title or chosen.name, self.folder))
             records = Records.read(self.folder)
-            if records.checks:
-                done, last = counted(len(records.checks), "check"), max(records.checks)
-                watch.tell(f"{self.folder} has {done}, up to step {last:,}, which are not done again.")
+            for sentence in filter(None, [records.odd_words, records.done_words]):
+                watch.tell(sentence)
         checks = Checks(opened, self.folder, Processes(), workers)
         self._measurements = Measurements(checks, records, trackers, features, share)
 

@@ -1,30 +1,41 @@
-"""The folder of a monitor: what was measured, and its scores in a file that only grows.
+"""The scores of a monitor, in a file of its folder that only grows.
 
-    monitor.json    the study, the transform, and hashes of the images: what another training in this folder must share
-    scores.jsonl    a line of JSON per score or failure, and after those of a check one that ends it
+    monitor.json    what is measured (`unseen.monitoring.about`)
+    scores.jsonl    one line of JSON per score or failure, and after those of a check one line that ends it
     pixels/         decoded images; it may be deleted at any time
+    trackers/       what trackers have received (`unseen.trackers.journal`)
 
 A check counts when the line is there that ends it. What was written of a check that a kill or a full disk ended is
-passed over, also half a line; the lines that follow begin on one of their own.
+passed over, also half a line; the lines that follow begin on one of their own. Lines that are JSON but that no monitor
+has written are passed over too, and counted.
 """
 
-import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.files import atomic_write
 from unseen.monitoring.scores import Check, Failure, StepScore
-from unseen.reading.json_records import read_json, typed
+from unseen.reading.json_lines import append_objects, read_objects
+from unseen.reading.json_records import typed
+from unseen.text.words import counted
 
-SCORES, ABOUT = "scores.jsonl", "monitor.json"
-FORMAT = 1
+SCORES = "scores.jsonl"
+T = TypeVar("T", StepScore, Failure)
 END = "check"
 """The key of the line that ends a check."""
+
+
+@dataclass(frozen=True)
+class End:
+    """The line that ends a check, with the numbers of its lines."""
+
+    scores: int
+    failures: int
+    extraction: float
+    seconds: float
 
 
 @dataclass(eq=False)
@@ -33,27 +44,51 @@ class Records:
 
     Attributes:
         checks: by step, in the order of steps.
+        odd: number of lines that no monitor has written.
     """
 
     folder: Path
     checks: dict[int, Check] = field(default_factory=dict)
     unwritten: list[Check] = field(default_factory=list)
+    odd: int = 0
 
     @classmethod
     def read(cls, folder: Path) -> "Records":
         """What a folder has; a folder without checks has none."""
         path = folder / SCORES
         try:
-            text = path.read_bytes().decode(errors="replace") if path.is_file() else ""
+            lines = read_objects(path)
         except OSError as error:
             raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-        found = {check.step: check for check in _checks(text.split("\n"))}  # a check that was repeated counts last
-        return cls(folder, {step: found[step] for step in sorted(found)})
+        read = [_read(line) for line in lines]
+        found = {check.step: check for check in _checks(each for each in read if each)}  # the last of a repeated one
+        return cls(folder, {step: found[step] for step in sorted(found)}, odd=read.count(None))
+
+    @property
+    def odd_words(self) -> str:
+        """A sentence about lines that no monitor has written; empty if there are none."""
+        lines = f"{counted(self.odd, 'line')} that no monitor has written {'is' if self.odd == 1 else 'are'}"
+        return f"{self.folder / SCORES}: {lines} passed over." if self.odd else ""
+
+    @property
+    def done_words(self) -> str:
+        """A sentence about the checks that are there; empty if there are none."""
+        if not self.checks:
+            return ""
+        done = [step for step in self.checks if self.is_done(step)]
+        words, failed = list[str](), len(self.checks) - len(done)
+        if done:
+            which = "which is" if len(done) == 1 else "which are"
+            words.append(f"{counted(len(done), 'check')}, up to step {max(done):,}, {which} not done again")
+        if failed:
+            which = "which is" if failed == 1 else "which are"
+            words.append(f"{counted(failed, 'check')} with failures, {which} done again at the same step")
+        return f"{self.folder} has {', and '.join(words)}."
 
     def is_done(self, step: int) -> bool:
         """Whether a step was checked, and everything has its scores."""
         check = self.checks.get(step)
-        return check is not None and all(each.of_disk for each in check.failures)
+        return check is not None and check.is_whole
 
     def add(self, check: Check) -> None:
         """Add a check in memory; `write` writes it."""
@@ -73,8 +108,7 @@ class Records:
             return
         path = self.folder / SCORES
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            append_lines(path, [line for check in self.unwritten for line in lines_of(check)])
+            append_objects(path, (line for check in self.unwritten for line in lines_of(check)), durable=True)
         except OSError as error:
             raise UserError(
                 f"{path}: cannot be written ({error.strerror or error}); the scores are kept in memory, and written "
@@ -83,119 +117,59 @@ class Records:
         self.unwritten.clear()
 
 
-def keep_same(folder: Path, described: Mapping[str, Any]) -> None:
-    """Write what a monitor measures, or refuse a folder whose scores are of something else."""
-    path = folder / ABOUT
-    record = {"format": FORMAT, **described}
-    if path.is_file():
-        before = read_json(path, "give another folder (out=)")
-        present = json.loads(json.dumps(record))
-        changed = [name for name in sorted({*present, *before}) if before.get(name) != present.get(name)]
-        if changed:
-            raise UserError(
-                f"{folder}: has scores of another monitor, with another {changed[0]}; give another folder (out=), or "
-                "replace=True to start anew"
-            )
-        return
-    with atomic_write(path) as file:
-        file.write(json.dumps(record, indent=1).encode())
-
-
-@dataclass(frozen=True)
-class Described:
-    """What a folder has scores of, as far as a page shows it.
-
-    Attributes:
-        images: data set → split → hash.
-    """
-
-    transform: Transform
-    images: Mapping[str, Mapping[str, str]]
-
-
-def described(folder: Path) -> Described | None:
-    """What a folder has scores of; None if it does not say so."""
-    path = folder / ABOUT
-    if not path.is_file():
-        return None
-    known = read_json(path)
-    return Described(
-        typed(known.get("transform"), Transform, f"{path}, transform"),
-        typed(known.get("images"), dict[str, dict[str, str]], f"{path}, images"),
-    )
-
-
-def start_anew(folder: Path) -> None:
-    """Remove the scores of a folder; decoded images stay."""
-    for name in (SCORES, ABOUT):
-        (folder / name).unlink(missing_ok=True)
-
-
-def append_lines(path: Path, lines: Sequence[str]) -> None:
-    """Append lines in one write that ends on the disk; if it fails, the file is as before.
-
-    A file that ends within a line, after a kill, gets a line end first.
-    """
-    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
-    try:
-        size = os.fstat(handle).st_size
-        torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-        data = ("\n" * torn + "".join(f"{line}\n" for line in lines)).encode()
-        try:
-            while data:
-                data = data[os.write(handle, data) :]
-            os.fsync(handle)
-        except OSError:
-            if path.is_file():
-                os.ftruncate(handle, size)
-            raise
-    finally:
-        os.close(handle)
-
-
-def lines_of(check: Check) -> Iterator[str]:
+def lines_of(check: Check) -> Iterator[dict[str, Any]]:
     """The lines of a check."""
     found: list[StepScore | Failure] = [*check.scores, *check.failures]
     for each in found:
         usual: dict[str, Any] = {of.name: of.default for of in fields(each)} | {"units": {}}
-        values = {name: value for name, value in asdict(each).items() if value != usual[name]}
-        yield json.dumps(values, ensure_ascii=False, allow_nan=False)
-    ended = {"scores": len(check.scores), "failures": len(check.failures), "extraction": check.extraction}
-    ended |= {"seconds": check.seconds}
-    yield json.dumps({"step": check.step, END: ended})
+        yield {name: value for name, value in asdict(each).items() if value != usual[name]}
+    end = End(len(check.scores), len(check.failures), check.extraction, check.seconds)
+    yield {"step": check.step, END: asdict(end)}
 
 
-def _checks(lines: Sequence[str]) -> Iterator[Check]:
-    """The checks that were ended, in the order of the file."""
-    scores, failures = list[StepScore](), list[Failure]()
-    for line in lines:
-        record = _record(line)
-        if record is None:
-            continue
-        if END in record:
-            ended = record[END]
-            first, other = len(scores) - ended["scores"], len(failures) - ended["failures"]
-            if first >= 0 and other >= 0:  # what is before them is of a check that did not end
-                yield Check(
-                    record["step"], scores[first:], failures[other:], ended["extraction"], ended["seconds"]
-                )  # fmt: skip
-            scores, failures = [], []
-        elif "failed" in record:
-            failures.append(Failure(**_known(record, Failure)))
-        elif {"dataset", "probe", "metric", "value"} <= record.keys():
-            scores.append(StepScore(**_known(record, StepScore)))
+Line = StepScore | Failure | tuple[int, End]
 
 
-def _record(line: str) -> dict[str, Any] | None:
-    """The JSON object of a line; None for anything else."""
+def _read(line: Mapping[str, Any]) -> Line | None:
+    """What a line says; None if no monitor has written it."""
     try:
-        record = json.loads(line)
-    except ValueError:
+        if END in line:
+            return typed(line.get("step"), int, "step"), typed(_known(line[END], End), End, END)
+        if "failed" in line:
+            failure: Failure = typed(_known(line, Failure), Failure, "failure", defaults=True)
+            return failure
+        score: StepScore = typed(_known(line, StepScore), StepScore, "score", defaults=True)
+        _ = score.hits  # damaged ones are an error now
+        return score if isfinite(score.value) else None
+    except (UserError, ValueError, TypeError, KeyError):
         return None
-    return record if isinstance(record, dict) and isinstance(record.get("step"), int) else None
 
 
 def _known(record: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
     """The values of the fields of a class; others are from later versions."""
-    names = {each.name for each in fields(kind)}
-    return {name: value for name, value in record.items() if name in names}
+    return {each.name: record[each.name] for each in fields(kind) if each.name in record}
+
+
+def _checks(lines: Iterator[Line]) -> Iterator[Check]:
+    """The checks that were ended, in the order of the file."""
+    scores, failures = list[StepScore](), list[Failure]()
+    for line in lines:
+        if isinstance(line, StepScore):
+            scores.append(line)
+        elif isinstance(line, Failure):
+            failures.append(line)
+        else:
+            step, end = line
+            own_scores, own_failures = _last(scores, end.scores, step), _last(failures, end.failures, step)
+            if own_scores is not None and own_failures is not None:
+                yield Check(step, own_scores, own_failures, end.extraction, end.seconds)
+            scores, failures = [], []
+
+
+def _last(found: Sequence[T], count: int, step: int) -> Sequence[T] | None:
+    """The last ones, which the end of a check counts; None if they are not there, or are of another step.
+
+    What is before them is of a check that did not end.
+    """
+    own = found[len(found) - count :] if 0 <= count <= len(found) else None
+    return own if own is not None and all(each.step == step for each in own) else None

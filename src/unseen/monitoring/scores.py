@@ -107,6 +107,11 @@ class Check:
     seconds: float = 0.0
 
     @property
+    def is_whole(self) -> bool:
+        """Whether everything has its scores, be they written or not."""
+        return all(each.of_disk for each in self.failures)
+
+    @property
     def logged(self) -> list[LoggedScore]:
         """The scores as trackers receive them, with their means over the seeds so far."""
         values, found = dict[Place, list[float]](), list[LoggedScore]()

@@ -67,6 +67,8 @@ from unseen.text.words import counted
 FORMAT = 6
 """Format of `run.json`. A new field needs a new format, since no field may be missing."""
 RUN = "run.json"
+MONITOR = "monitor.json"
+"""In the folder of an `unseen.Monitor`, which is none of a run."""
 LEVELS = "levels.csv"
 ADVICE = "restore it from a copy, or make the run again"
 MEASURED = ("scores", "concept_accuracy", "concept_hits", "parts", "folders", "packages")
@@ -316,6 +318,8 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     """Read a run without its scores, and the keys of its jobs."""
     path = folder / RUN
     if not path.is_file():
+        if (folder / MONITOR).is_file():
+            raise UserError(f"{folder}: the folder of an unseen.Monitor, not of a run; unseen report makes its page")
         raise UserError(f"{folder}: no {RUN} in it, so it is not the folder of a run")
     record = read_json(path, ADVICE)
     _check_format(record.pop("format", None), path)

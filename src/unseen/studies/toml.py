@@ -72,6 +72,10 @@ def find_study(word: str) -> Study:
     if path.is_file() or path.suffix.lower() == SUFFIX:
         return read_study(path)
     if path.is_dir():
+        from unseen.runs.record import MONITOR
+
+        if (path / MONITOR).is_file():
+            raise UserError(f"{word}: the folder of an unseen.Monitor; give the study that the monitor was made with")
         raise UserError(f"{word}: a folder without a study.toml; give the file of a study, or the folder of a run")
     return shipped_study(word)
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from unseen.backbones.backbone import resized
 from unseen.errors import UserError
 from unseen.metrics.catalogue import METRICS, Metric
-from unseen.monitoring.best import Best, Curve, best, curves
-from unseen.monitoring.records import SCORES, Records, described
+from unseen.monitoring.about import described, is_of_monitor
+from unseen.monitoring.best import Best, Curve, best, curves, is_resolved, known_metrics
+from unseen.monitoring.records import Records
 from unseen.monitoring.scores import Check
 from unseen.report.core.looks import COLOURS, DASHES, SYMBOLS
 from unseen.report.core.metric_words import metric_words, probe_words
@@ -37,7 +38,7 @@ def monitor_page(folder: Path, checks: Mapping[int, Check], metrics: Metrics) ->
     Args:
         folder: that of the monitor, whose description of what is measured is shown if it is there.
     """
-    every = curves(checks.values())
+    every, metrics = curves(checks.values()), known_metrics(metrics, checks.values())
     if not every:
         raise UserError(f"{folder}: there are no scores yet; a page needs at least one check")
     first = [each for each in every if each.is_first and metrics[each.place.metric].higher_is_better is not None]
@@ -59,16 +60,18 @@ def monitor_page(folder: Path, checks: Mapping[int, Check], metrics: Metrics) ->
 
 
 def is_monitored(folders: Sequence[Path]) -> bool:
-    """Whether this is one folder, of a monitor."""
-    return len(folders) == 1 and (folders[0] / SCORES).is_file()
+    """Whether this is the folder of a monitor; several folders of which one is are an error."""
+    found = [folder for folder in folders if is_of_monitor(folder)]
+    if found and len(folders) > 1:
+        raise UserError(f"{found[0]}: the folder of an unseen.Monitor; a page shows one monitor, give it alone")
+    return bool(found)
 
 
 def page_of_folder(folder: Path) -> Page:
     """The page of what a monitor has written so far; metrics of the user's own are without direction here."""
-    checks = Records.read(folder).checks
-    names = {score.metric for check in checks.values() for score in check.scores}
-    own = {name: Metric(name, None, None, None, "score") for name in names - METRICS.keys()}
-    return monitor_page(folder, checks, {**METRICS, **own})
+    records = Records.read(folder)
+    page = monitor_page(folder, records.checks, METRICS)
+    return replace(page, notices=[*page.notices, *filter(None, [records.odd_words])])
 
 
 def _provenance(folder: Path) -> dict[str, str]:
@@ -215,7 +218,7 @@ def _row(curve: Curve, metric: Metric) -> Row:
         ends = None if found is None else found.interval()
         text = signed(scale * (values[last] - values[top]))
         small = "" if ends is None else f"{signed(scale * ends.low)} to {signed(scale * ends.high)}"
-        resolved = found is not None and found.p_value < 0.05
+        resolved = found is not None and is_resolved(found)
         change = Cell(
             text, [values[last] - values[top], *([ends.low, ends.high] if ends else [])], small=small,
             style="strong" if resolved else "",

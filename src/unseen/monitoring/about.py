@@ -1,0 +1,90 @@
+"""What a monitor measures, in `monitor.json` of its folder: what another training in this folder must share."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unseen.data.core.decoding.transform import Transform
+from unseen.errors import UserError
+from unseen.files import atomic_write
+from unseen.monitoring.records import SCORES
+from unseen.reading.json_records import read_json, typed
+from unseen.runs.record import MONITOR, RUN
+from unseen.trackers.journal import TRACKERS
+
+FORMAT = 1
+OTHER = "give another folder (out=)"
+
+
+def refuse_other_folder(folder: Path) -> None:
+    """Refuse a folder that is one of a run, or has scores that no monitor has written; nothing is removed from it."""
+    if (folder / RUN).exists():
+        raise UserError(f"{folder}: is the folder of a run; {OTHER}")
+    if (folder / SCORES).exists() and not is_of_monitor(folder):
+        raise UserError(f"{folder}: has a {SCORES} that no monitor has written; {OTHER}")
+    if (folder / MONITOR).exists() and not is_of_monitor(folder):
+        raise UserError(f"{folder}: has a {MONITOR} that no monitor has written; {OTHER}")
+
+
+def is_of_monitor(folder: Path) -> bool:
+    """Whether a folder is that of a monitor."""
+    path = folder / MONITOR
+    return path.is_file() and {"format", "study", "transform", "images"} <= read_json(path, OTHER).keys()
+
+
+def keep_same(folder: Path, described: Mapping[str, Any]) -> None:
+    """Write what a monitor measures, or refuse a folder whose scores are of something else."""
+    path = folder / MONITOR
+    record = {"format": FORMAT, **described}
+    if path.is_file():
+        before = read_json(path, OTHER)
+        present = json.loads(json.dumps(record))
+        changed = [WORDS.get(name, name) for name in present if before.get(name) != present[name]]
+        if changed:
+            raise UserError(
+                f"{folder}: has the scores of a monitor with {changed[0]}; {OTHER}, or replace=True to start anew"
+            )
+        return
+    with atomic_write(path) as file:
+        file.write(json.dumps(record, indent=1).encode())
+
+
+WORDS = {
+    "format": "another format of its file",
+    "study": "another study",
+    "transform": "another transform of images",
+    "images": "other images",
+}
+
+
+@dataclass(frozen=True)
+class Described:
+    """What a folder has scores of, as far as a page shows it.
+
+    Attributes:
+        images: data set → split → hash.
+    """
+
+    transform: Transform
+    images: Mapping[str, Mapping[str, str]]
+
+
+def described(folder: Path) -> Described | None:
+    """What a folder has scores of; None if it does not say so."""
+    path = folder / MONITOR
+    if not path.is_file():
+        return None
+    known = read_json(path)
+    return Described(
+        typed(known.get("transform"), Transform, f"{path}, transform"),
+        typed(known.get("images"), dict[str, dict[str, str]], f"{path}, images"),
+    )
+
+
+def start_anew(folder: Path) -> None:
+    """Remove what a monitor has written; decoded images and the files of trackers stay."""
+    if is_of_monitor(folder):
+        for path in (folder / SCORES, *(folder / TRACKERS).glob("*.jsonl"), folder / MONITOR):
+            path.unlink(missing_ok=True)
