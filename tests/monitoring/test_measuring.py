@@ -1,6 +1,7 @@
 """Scores of a network in training: the same as those of a run, kept and continued, with whatever goes wrong named."""
 
 import json
+import shutil
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from unseen.backbones.backbone import Backbone, Spec
 from unseen.backbones.load import tensor_digest
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
+from unseen.monitoring.check import PIXELS
 from unseen.monitoring.network import modules_of, watched
 from unseen.monitoring.records import SCORES, Records
 from unseen.studies.study import Study
@@ -320,3 +322,18 @@ def test_decoded_images_are_read_again(tmp_path: Path, data: Path) -> None:
         third = again(1, small())
     assert third is not None
     assert np.allclose([*third.means.values()], [*first.means.values()])
+
+
+def test_decoded_images_may_be_deleted(tmp_path: Path, data: Path) -> None:
+    monitor = made(study_of(data), tmp_path / "out", features="encoder")
+    checks = []
+    for step in range(3):
+        checks.append(monitor(step, small()))
+        blocks = sorted((tmp_path / "out" / PIXELS).rglob("*.npy"))
+        assert blocks
+        if step == 0:
+            shutil.rmtree(tmp_path / "out" / PIXELS)
+        else:
+            blocks[0].unlink()
+    assert all(check is not None and not check.failures for check in checks)
+    assert checks[0].means == checks[1].means == checks[2].means  # type: ignore[union-attr]

@@ -64,7 +64,7 @@ class Checks:
                 for split in splits_read(data):
                     images = self.images(data, split)
                     if len(images.places):
-                        _ = images.pixels
+                        images.pixels()
 
     def run(self, watched: Watched, step: int) -> Check:
         """The scores of a network at a step; whatever fails is named, and the training is left as it was."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from unseen.studies.opened import StudyData
 SHARD_ROWS = 10_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class SplitImages:
     """The images of a split of a data set, of which this process takes every n-th batch.
 
@@ -39,6 +39,7 @@ class SplitImages:
     exif: bool = False
     workers: int = 0
     share: tuple[int, int] = (0, 1)
+    _pixels: Pixels | None = field(default=None, init=False, repr=False)
 
     @cached_property
     def plan(self) -> Plan:
@@ -57,23 +58,24 @@ class SplitImages:
         every = [np.arange(start, min(start + self.batch, len(self.plan.numbers))) for start in self.starts]
         return np.concatenate(every) if every else np.empty(0, np.int64)
 
-    @cached_property
     def pixels(self) -> Pixels:
-        """The decoded images of this process, which are decoded when this is first asked for."""
-        source, _ = self.data.images.part(self.split)
-        numbers = self.plan.numbers[self.places]
-        wanted = [(self.transform, len(numbers))]
-        cpu = torch.device("cpu")
-        [found] = decode_pixels(
-            source, numbers, wanted, self.folder, device=cpu, workers=self.workers, exif=self.exif
-        )  # fmt: skip
-        return found
+        """The decoded images of this process; those that are not stored, or no longer, are decoded."""
+        known = self._pixels
+        if known is None or not all(block.path.is_file() for block in known.blocks):
+            source, _ = self.data.images.part(self.split)
+            numbers = self.plan.numbers[self.places]
+            wanted = [(self.transform, len(numbers))]
+            [known] = decode_pixels(
+                source, numbers, wanted, self.folder, device=torch.device("cpu"), workers=self.workers, exif=self.exif
+            )
+            self._pixels = known
+        return known
 
     def batches(self, device: torch.device) -> Iterator[Tensor]:
         """(b, size, size, 3) bytes on the device; the next batch is read while one is used."""
         if not len(self.places):
             return
-        pixels = self.pixels
+        pixels = self.pixels()
         ends = [*range(self.batch, len(self.places), self.batch), len(self.places)]
         with ThreadPoolExecutor(1) as reader:
             coming = reader.submit(_read, pixels, 0, ends[0])
