@@ -337,3 +337,22 @@ def test_decoded_images_may_be_deleted(tmp_path: Path, data: Path) -> None:
             blocks[0].unlink()
     assert all(check is not None and not check.failures for check in checks)
     assert checks[0].means == checks[1].means == checks[2].means  # type: ignore[union-attr]
+
+
+def test_warnings_that_are_errors_do_not_stop_the_training(
+    tmp_path: Path, data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monitor = made(study_of(data), tmp_path / "out", features="encoder")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert monitor(0, Pair()) is not None
+        assert monitor(1, small()) is not None
+        (tmp_path / "out" / SCORES).rename(tmp_path / "kept")
+        (tmp_path / "out" / SCORES).symlink_to("/dev/full")
+        assert monitor(2, small()) is not None
+    (tmp_path / "out" / SCORES).unlink()
+    (tmp_path / "kept").rename(tmp_path / "out" / SCORES)
+    monitor.close()
+    assert caplog.text.count("the training goes on") == 2
+    read = Records.read(tmp_path / "out").checks
+    assert [bool(check.scores) for check in read.values()] == [False, True, True]

@@ -1,5 +1,6 @@
 """All checks of a training: when they are due, what they give, and who receives it."""
 
+import logging
 import os
 import warnings
 from collections.abc import Sequence
@@ -91,14 +92,14 @@ class Measurements:
 
     def _keep(self, check: Check) -> None:
         """Write a check, log it, and say what failed."""
-        for failure in check.failures:
-            self.failed.append(failure.sentence)
-            _warn(failure.sentence)
         self._write(check.step)
         for score in check.logged:
             self.logged += 1
             for tracker in self.trackers:
                 tracker.on_score(score)
+        for failure in check.failures:
+            self.failed.append(failure.sentence)
+            _warn(failure.sentence)
 
     def _write(self, step: int) -> None:
         try:
@@ -116,4 +117,8 @@ def is_first_started() -> bool:
 
 
 def _warn(sentence: str) -> None:
-    warnings.warn(sentence, RuntimeWarning, stacklevel=2)
+    """Warn; where a filter makes an exception of it, which would end the training, it is logged instead."""
+    try:
+        warnings.warn(sentence, RuntimeWarning, stacklevel=2)
+    except RuntimeWarning:
+        logging.getLogger("unseen").warning(sentence)
