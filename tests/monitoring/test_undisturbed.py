@@ -152,6 +152,44 @@ def test_restored_also_after_an_error() -> None:
     assert torch.equal(state, torch.get_rng_state())
 
 
+class Writing(nn.Module):
+    """Registers buffers, and writes into others in every way, in the forward pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("plain", "through_data", "unknown", "removed"):
+            self.register_buffer(name, torch.full((3,), torch.nan if name == "unknown" else 1.0))
+        self.register_buffer("none", None)
+        self.register_buffer("temporary", torch.ones(1), persistent=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        self.register_buffer("new", images.mean((0, 1, 2, 3)))
+        self.register_buffer("temporary", torch.zeros(1))
+        self.register_buffer("none", torch.zeros(1), persistent=False)
+        self.plain += 1  # type: ignore[operator, misc]
+        self.through_data.data.mul_(2)  # type: ignore[union-attr, operator]
+        self._buffers.pop("removed", None)
+        return images.mean((2, 3))
+
+
+def test_buffers_are_restored(tmp_path: Path) -> None:
+    network = Writing()
+    before = {name: each if each is None else each.clone() for name, each in network._buffers.items()}
+    weight = torch.ones(3, requires_grad=True)
+    loss = (weight * network.through_data * network.unknown).sum()  # whose backward pass needs these buffers
+    monitor = unseen.Monitor(study_of(pictures(tmp_path / "data")), every=1, out=tmp_path / "out", transform=SIDE)
+    check = monitor(0, network)
+    assert check is not None
+    assert not check.failures
+    loss.backward()
+    assert [*network._buffers] == [*before]
+    assert [*network.state_dict()] == ["plain", "through_data", "unknown", "removed"]
+    for name, each in network._buffers.items():
+        assert (each is None) == (before[name] is None)
+        if each is not None:
+            assert torch.equal(each.nan_to_num(7), before[name].nan_to_num(7)), name  # type: ignore[union-attr]
+
+
 @pytest.mark.gpu
 def test_training_on_a_gpu_gives_the_same_weights(tmp_path: Path) -> None:
     """With Dropout, which draws on the GPU, and with gradients that are scaled under autocast."""

@@ -1,8 +1,9 @@
 """Work in the middle of a training that leaves no trace in it: the training goes on as if nothing had happened.
 
-Restored exactly are the mode of every module, buffers, random states, the recording of gradients, autocast with its
-cache, the default dtype, the precision of products, and whether algorithms have to be deterministic. Numbers of threads
-are never set, because the first call that sets one changes how a processor's library rounds.
+Restored exactly are the mode of every module, buffers (new ones are removed), random states, the recording of
+gradients, autocast with its cache, the default dtype, the precision of products, and whether algorithms have to be
+deterministic. Numbers of threads are never set, because the first call that sets one changes how a processor's library
+rounds.
 """
 
 import random
@@ -84,6 +85,7 @@ class _Buffers:
 
     module: nn.Module
     tensors: dict[str, Tensor | None]
+    temporary: set[str]
     versions: dict[str, int]
     values: dict[str, Tensor]
 
@@ -93,16 +95,34 @@ class _Buffers:
         there = {name: buffer for name, buffer in tensors.items() if buffer is not None}
         with torch.no_grad():
             values = {name: buffer.detach().clone() for name, buffer in there.items()}
-        return cls(module, tensors, {name: _version(buffer) for name, buffer in there.items()}, values)
+        versions = {name: _version(buffer) for name, buffer in there.items()}
+        return cls(module, tensors, set(module._non_persistent_buffers_set), versions, values)
 
     def restore(self) -> None:
-        """Put back what was changed. Other buffers are not written: a pending backward pass may need them."""
-        for name, buffer in self.tensors.items():
-            if self.module._buffers.get(name) is not buffer:
-                self.module._buffers[name] = buffer
-            if buffer is not None and _version(buffer) != self.versions[name]:
-                with torch.no_grad():
-                    buffer.copy_(self.values[name])
+        """Put back what was changed, and remove what is new.
+
+        Other buffers are not written: a pending backward pass may need them. One whose version is the same was written
+        through `.data`, and its values are put back in the same way.
+        """
+        present = self.module._buffers
+        if [*present] != [*self.tensors] or any(present[name] is not each for name, each in self.tensors.items()):
+            present.clear()
+            present.update(self.tensors)
+        self.module._non_persistent_buffers_set.clear()
+        self.module._non_persistent_buffers_set.update(self.temporary)
+        for name, value in self.values.items():
+            buffer = present[name]
+            assert buffer is not None
+            with torch.no_grad():
+                if _version(buffer) != self.versions[name]:
+                    buffer.copy_(value)
+                elif not _same(buffer, value):
+                    buffer.data.copy_(value)
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same values; those that are no numbers are equal to each other."""
+    return torch.equal(one, other) or bool(((one == other) | ((one != one) & (other != other))).all())  # noqa: PLR0124
 
 
 def _version(tensor: Tensor) -> int:
