@@ -122,7 +122,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     From Python, a name may be anything.
     """
-    close = get_close_matches(str(name), list(known), n=3)
+    close = get_close_matches(str(name), list(dict.fromkeys(known)), n=3)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
