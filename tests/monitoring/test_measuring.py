@@ -22,6 +22,7 @@ from unseen.errors import UserError
 from unseen.monitoring.check import PIXELS
 from unseen.monitoring.network import modules_of, watched
 from unseen.monitoring.records import SCORES, Records
+from unseen.runs.record import MONITOR
 from unseen.studies.study import Study
 
 PROBES = ("knn", "ridge", "retrieval", "centroids")
@@ -160,10 +161,10 @@ def test_restart_continues(tmp_path: Path, data: Path, caplog: pytest.LogCapture
 
 def test_changed_images_are_refused(tmp_path: Path) -> None:
     images = pictures(tmp_path / "data")
-    made(study_of(images), tmp_path / "out")
+    assert made(study_of(images), tmp_path / "out", features="encoder")(0, small()) is not None
     (images / "test/a/0.png").write_bytes((images / "test/a/1.png").read_bytes())
     with pytest.raises(UserError, match="images"):
-        made(study_of(images), tmp_path / "out")
+        made(study_of(images), tmp_path / "out", features="encoder")
 
 
 class Pair(nn.Module):
@@ -185,13 +186,15 @@ class Other(nn.Module):
 @pytest.mark.parametrize(
     ("network", "words"),
     [
-        (Pair(), "a tuple, not a tensor"),
+        (Pair(), "type tuple, not a tensor"),
         (Other(lambda images: images), "3 × 16 × 16"),
         (Other(lambda images: images.mean((2, 3)).long()), "int64"),
         (Other(lambda images: images.mean((2, 3)) / 0), "not finite"),
         (Other(lambda images: images.mean((2, 3)).to("meta")), "features on meta for images on cpu"),
         (nn.Sequential(nn.BatchNorm2d(3), nn.Conv2d(3, 2, 3, device="meta")), "device meta"),
         (Other(lambda images: 1 / 0), "ZeroDivisionError"),
+        (Other(lambda images: images.mean()), "a single number for 1 image,"),
+        (nn.Sequential(nn.Flatten(), nn.LazyLinear(3), nn.LazyBatchNorm1d()), "run one batch"),
         (3, "not a torch.nn.Module"),
     ],
 )
@@ -278,10 +281,12 @@ def test_mistakes_before_the_training(tmp_path: Path, data: Path, caplog: pytest
         {"transform": "imagenet"},
         {"progress": ["no-such-tracker"]},
         {"data": tmp_path / "nowhere"},
+        {"features": 3},
+        {"features": small()},
     ):
         with pytest.raises(UserError):
             made(study_of(data), out, **wrong)
-    for study in ("dense", study_of(data, "fine-tuned"), study_of(tmp_path / "none")):
+    for study in ("dense", None, 3, study_of(data, "fine-tuned"), study_of(tmp_path / "none")):
         with pytest.raises(UserError):
             made(study, out)  # type: ignore[arg-type]
     with pytest.raises(UserError, match="skip"):
@@ -289,6 +294,64 @@ def test_mistakes_before_the_training(tmp_path: Path, data: Path, caplog: pytest
     assert not out.exists()
     made(study_of(data, "knn", "fine-tuned"), out)
     assert "fine-tuned needs a training of its own" in caplog.text
+    made(study_of(data, "knn", "patch-linear", "patch-context"), out)
+    assert "patch-linear and patch-context need patch features, " in caplog.text
+
+
+def test_step_is_a_whole_number(tmp_path: Path, data: Path) -> None:
+    monitor = made(study_of(data), tmp_path / "out", features="encoder", every=5)
+    for step in ("3", None, 0.5, 5.0, -5, True, small(), torch.tensor(0.5), np.array([5])):
+        for call in (monitor, monitor.check):
+            with pytest.raises(UserError):
+                call(step, small())  # type: ignore[operator]
+    with pytest.raises(UserError):
+        monitor(small(), 5)  # type: ignore[arg-type]
+    assert monitor(np.int64(5), small()) is monitor(torch.tensor(5), small())  # type: ignore[arg-type]
+    assert [*monitor.checks] == [5]
+
+
+def one(factor: int) -> object:
+    return lambda network, images: network.encoder(images) * 1.5 + factor
+
+
+def test_other_features_are_refused(tmp_path: Path, data: Path) -> None:
+    """A function is known by its code, wherever it stands; what it takes from outside is not known."""
+    other = lambda network, images: network.encoder(images) * 2.5 + (factor := 1) * factor  # noqa: E731
+    given = [None, "encoder", one(1), other, partial(other), small().encoder.forward]
+    same = {2: [one(2)], 3: [partial(other)], 4: [other]}
+    for place, features in enumerate(given):
+        out = tmp_path / f"{place}"
+        network = small() if isinstance(features, str) or place in {2, 3, 4} else small().encoder
+        monitor = made(study_of(data), out, features=features if place < 5 else None)
+        check = monitor(0, network)
+        assert check is not None
+        assert check.scores
+        for number, another in enumerate(given[:4]):
+            alike = another is features or (place, number) in {(4, 3), (5, 0)}
+            if alike:
+                assert made(study_of(data), out, features=another).checks
+            else:
+                with pytest.raises(UserError, match="features="):
+                    made(study_of(data), out, features=another)
+        for another in same.get(place, []):
+            assert made(study_of(data), out, features=another).checks
+
+
+def test_features_of_another_python_are_not_compared(tmp_path: Path, data: Path) -> None:
+    made(study_of(data), tmp_path, features=one(1))(0, small())
+    record = json.loads((tmp_path / MONITOR).read_text())
+    record["features"] |= {"python": "cpython 2.7", "code": "other"}
+    (tmp_path / MONITOR).write_text(json.dumps(record))
+    assert made(study_of(data), tmp_path, features=one(1)).checks
+    with pytest.raises(UserError, match="features="):
+        made(study_of(data), tmp_path, features="encoder")
+
+
+def test_unknown_module_is_named(tmp_path: Path, data: Path) -> None:
+    monitor = made(study_of(data), tmp_path, features="nope")
+    with pytest.warns(RuntimeWarning, match=r"features='nope': Small has no module .* encoder, head"):
+        monitor(0, small())
+    assert made(study_of(data), tmp_path, features="encoder")(0, small()).scores  # type: ignore[union-attr]
 
 
 def test_unknown_modules_are_said(tmp_path: Path, data: Path) -> None:

@@ -78,10 +78,11 @@ class Monitor:
         from unseen.api.running import study as find
         from unseen.errors import UserError
         from unseen.files import check_writable
-        from unseen.monitoring.about import keep_same, refuse_other_folder, start_anew
+        from unseen.monitoring.about import FEATURES, keep_same, refuse_other_folder, start_anew
         from unseen.monitoring.check import Checks
         from unseen.monitoring.measured_study import measured_study, transform_of
         from unseen.monitoring.measurements import Measurements, is_first_started
+        from unseen.monitoring.network import described_features
         from unseen.monitoring.processes import Processes
         from unseen.monitoring.records import Records
         from unseen.monitoring.undisturbed import same_random_state
@@ -94,6 +95,11 @@ class Monitor:
 
         if not isinstance(every, int) or isinstance(every, bool) or every < 1:
             raise UserError(f"every must be a number of steps of at least 1, not {every!r}")
+        if not isinstance(study, Study | str | PathLike):
+            raise UserError(f"study must be the name of one, a file, or the result of unseen.study, not {study!r:.60}")
+        if not isinstance(out, str | PathLike):
+            raise UserError(f"out must be a folder, not {out!r:.60}")
+        what = described_features(features)
         self.folder, self.every = Path(out), every
         chosen = study if isinstance(study, Study) else find(fspath(study))
         with same_random_state(), bars(show=False) as watch:
@@ -102,14 +108,16 @@ class Monitor:
             found = [] if isinstance(progress, bool) else choose(progress)
             trackers = [Sheltered(each.tracker, each.title, watch.tell) for each in found]
             check_writable(self.folder)
-            if is_first_started():
+            first = is_first_started()
+            if first:
                 refuse_other_folder(self.folder)
-                if replace:
-                    start_anew(self.folder)
-                keep_same(self.folder, opened.described)
+            if first and replace:
+                start_anew(self.folder)
+            records = Records.read(self.folder)
+            if first:
+                keep_same(self.folder, {**opened.described, FEATURES: what}, scored=records.has_scores)
                 for each in trackers:
                     each.on_plan(LoggedPlan(chosen.name, chosen.title or chosen.name, self.folder))
-            records = Records.read(self.folder)
             for sentence in filter(None, [records.odd_words, records.done_words]):
                 watch.tell(sentence)
         checks = Checks(opened, self.folder, Processes(), workers)
@@ -126,11 +134,15 @@ class Monitor:
         Returns:
             The check, with `.means` (name to mean over seeds) and `.scores`; None if none is due.
         """
-        return self.check(step, network) if step % self.every == 0 else None
+        from unseen.monitoring.measurements import step_number
+
+        return self.check(step, network) if step_number(step) % self.every == 0 else None
 
     def check(self, step: int, network: Any) -> "Check | None":
         """Measure a network at any step; arguments as for a call."""
-        return self._measurements.check(int(step), network)
+        from unseen.monitoring.measurements import step_number
+
+        return self._measurements.check(step_number(step), network)
 
     def prepare(self) -> None:
         """Decode all images now, instead of in the first check; damaged ones are an error now."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from unseen.monitoring.records import SCORES
 from unseen.reading.json_records import read_json, typed
 from unseen.runs.record import MONITOR, RUN
 from unseen.trackers.journal import TRACKERS
+from unseen.version import __version__
 
 FORMAT = 1
+FEATURES = "features"
 OTHER = "give another folder (out=)"
 
 
@@ -34,21 +37,39 @@ def is_of_monitor(folder: Path) -> bool:
     return path.is_file() and {"format", "study", "transform", "images"} <= read_json(path, OTHER).keys()
 
 
-def keep_same(folder: Path, described: Mapping[str, Any]) -> None:
-    """Write what a monitor measures, or refuse a folder whose scores are of something else."""
+def keep_same(folder: Path, described: Mapping[str, Any], *, scored: bool) -> None:
+    """Write what a monitor measures, or refuse a folder whose scores are of something else.
+
+    Args:
+        described: what decides; the record also has the date and the version that began it.
+        scored: whether the folder has scores; otherwise something else may begin in it.
+    """
     path = folder / MONITOR
     record = {"format": FORMAT, **described}
-    if path.is_file():
+    if path.is_file() and scored:
         before = read_json(path, OTHER)
         present = json.loads(json.dumps(record))
-        changed = [WORDS.get(name, name) for name in present if before.get(name) != present[name]]
+        changed = [words for name, words in WORDS.items() if not _is_same(name, before, present)]
         if changed:
             raise UserError(
                 f"{folder}: has the scores of a monitor with {changed[0]}; {OTHER}, or replace=True to start anew"
             )
         return
     with atomic_write(path) as file:
-        file.write(json.dumps(record, indent=1).encode())
+        now = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
+        file.write(json.dumps({**record, "began": now, "version": __version__}, indent=1).encode())
+
+
+def _is_same(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether a folder was begun with the same, as far as it can be known."""
+    if name == FEATURES and (name not in before or _python(before) != _python(now)):
+        return name not in before or isinstance(before[name], dict) == isinstance(now[name], dict)
+    return bool(before.get(name) == now[name])
+
+
+def _python(record: Mapping[str, Any]) -> str | None:
+    """The version of Python that a function was compiled by, with which its hash changes."""
+    return record[FEATURES].get("python") if isinstance(record[FEATURES], dict) else None
 
 
 WORDS = {
@@ -56,6 +77,7 @@ WORDS = {
     "study": "another study",
     "transform": "another transform of images",
     "images": "other images",
+    FEATURES: f"other features ({FEATURES}=)",
 }
 
 

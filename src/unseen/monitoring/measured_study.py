@@ -80,7 +80,8 @@ def measured_study(study: Study, given: Given, transform: Transform, watch: Watc
     probes = replace(every, every=tuple(every.of("vectors")))
     others = [each.probe for each in every.every if each.probe.input != "vectors"]
     needs = {"patches": "patch features", "outputs": "the outputs of a classifier", "images": "a training of its own"}
-    lost = joined([f"{each.name} needs {needs[each.input]}" for each in others])
+    lacking = {need: [each.name for each in others if needs[each.input] == need] for need in needs.values()}
+    lost = joined([_lost(names, need) for need, names in lacking.items() if names])
     if not probes.every:
         raise UserError(f"{lost}; while a network trains, only probes of feature vectors are fitted (unseen ls probes)")
     if lost:
@@ -99,6 +100,10 @@ def measured_study(study: Study, given: Given, transform: Transform, watch: Watc
     for notice in dict.fromkeys(_of_shots(found)):
         watch.tell(notice.sentence)
     return found
+
+
+def _lost(names: Sequence[str], need: str) -> str:
+    return f"{joined(names)} {'needs' if len(names) == 1 else 'need'} {need}"
 
 
 def _of_shots(study: MeasuredStudy) -> Iterator[Notice]:

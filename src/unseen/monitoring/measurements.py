@@ -4,7 +4,9 @@ import logging
 import os
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 from unseen.errors import UserError
@@ -109,6 +111,20 @@ class Measurements:
             self.failed.append(failure.sentence)
             self.records.note(failure)
             _warn(failure.sentence)
+
+
+def step_number(step: Any) -> int:
+    """A training step, also one of NumPy or PyTorch; anything but a whole number from 0 is a user's error."""
+    number = -1
+    if not isinstance(step, bool) and not callable(step):
+        with suppress(TypeError, ValueError):
+            number = index(step)
+    if number < 0:
+        raise UserError(
+            f"the first argument of a monitor is the training step, a whole number from 0, not {step!r:.60}; the "
+            "second one is the network"
+        )
+    return number
 
 
 def is_first_started() -> bool:

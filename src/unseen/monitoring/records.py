@@ -85,6 +85,10 @@ class Records:
             words.append(f"{counted(failed, 'check')} with failures, {which} done again at the same step")
         return f"{self.folder} has {', and '.join(words)}."
 
+    @property
+    def has_scores(self) -> bool:
+        return any(check.scores for check in self.checks.values())
+
     def is_done(self, step: int) -> bool:
         """Whether a step was checked, and everything has its scores."""
         check = self.checks.get(step)
