@@ -1,6 +1,7 @@
 """The best step, the steps that are not resolved from it, and the page of both."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -165,6 +166,52 @@ def test_trackers_get_scores_with_steps(tmp_path: Path, caplog: pytest.LogCaptur
     page = monitor.report(tmp_path / "page.html")
     assert "Scores of a network in training" in page.read_text()
     assert repr(monitor).endswith("every 10 steps, 2 checks, the last at step 20)")
+
+
+def test_a_continued_training_logs_each_score_once(tmp_path: Path) -> None:
+    study, out = study_of(pictures(tmp_path / "data"), "knn", "ridge"), tmp_path / "out"
+
+    def made(*progress: object) -> unseen.Monitor:
+        return unseen.Monitor(
+            study, every=1, out=out, transform=SIDE, features="encoder", progress=[*progress] or False
+        )  # fmt: skip
+
+    made()(0, small())  # without a tracker
+    first = made("jsonl")
+    first(1, small())  # and killed
+    kept = Kept()
+    with made("jsonl", kept) as again:
+        again(1, small())
+        again(2, small())
+    assert {each.step for each in kept.scores} == {2}  # an object receives those of its own training
+    lines = [json.loads(line) for line in (out / "tracker.jsonl").read_text().splitlines()]
+    logged = [(each["name"], each["seed"], each["step"]) for each in lines if each["event"] == "score"]
+    assert len(set(logged)) == len(logged) == len(again.scores())
+    assert [each["status"] for each in lines if each["event"] == "end"] == ["finished"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(None, "failed"), (ValueError("no"), "failed"), (KeyboardInterrupt(), "interrupted")]
+)
+def test_trackers_know_how_a_training_ended(tmp_path: Path, error: BaseException | None, status: str) -> None:
+    kept, study = Kept(), study_of(pictures(tmp_path / "data"))
+    monitor = unseen.Monitor(study, every=1, out=tmp_path / "out", transform=SIDE, progress=kept)
+    with pytest.raises(type(error)) if error else nullcontext(), monitor:
+        if error:
+            monitor(0, small().encoder)
+            raise error
+        with pytest.warns(RuntimeWarning, match="is not a torch"):
+            monitor(0, 3)
+    [end] = kept.ends
+    assert end.status == status
+    assert len(end.failures) == 1
+
+
+def test_names_that_are_one_curve_are_refused(tmp_path: Path) -> None:
+    one, other = pictures(tmp_path / "a-b"), pictures(tmp_path / "a_b")
+    study = study_of(one).replace(datasets=[str(one), str(other)])
+    with pytest.raises(UserError, match="a-b and a_b"):
+        unseen.Monitor(study, every=1, out=tmp_path / "out", transform=SIDE)
 
 
 def test_lines_of_a_killed_check_are_passed_over(tmp_path: Path) -> None:

@@ -37,6 +37,10 @@ class MonitorCallback(Callback):
         """Ends the trackers of the monitor."""
         self.monitor.close()
 
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """Tells the trackers of the monitor that the training did not finish."""
+        self.monitor.close(exception)
+
     def _check(self, trainer: Trainer, pl_module: LightningModule) -> None:
         step = trainer.global_step
         if step == self._last:

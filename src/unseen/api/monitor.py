@@ -80,6 +80,7 @@ class Monitor:
         from unseen.files import check_writable
         from unseen.monitoring.about import FEATURES, keep_same, refuse_other_folder, start_anew
         from unseen.monitoring.check import Checks
+        from unseen.monitoring.logged import Logged
         from unseen.monitoring.measured_study import measured_study, transform_of
         from unseen.monitoring.measurements import Measurements, is_first_started
         from unseen.monitoring.network import described_features
@@ -90,6 +91,7 @@ class Monitor:
         from unseen.studies.progress_bars import bars
         from unseen.studies.study import Study
         from unseen.trackers.chosen import choose
+        from unseen.trackers.journal import Journal
         from unseen.trackers.sheltered import Sheltered
         from unseen.trackers.tracker import LoggedPlan
 
@@ -106,9 +108,8 @@ class Monitor:
             given = Given.in_python(data, None, allow_code=chosen.allow_code)
             opened = measured_study(chosen, given, transform_of(transform), watch)
             found = [] if isinstance(progress, bool) else choose(progress)
-            trackers = [Sheltered(each.tracker, each.title, watch.tell) for each in found]
             check_writable(self.folder)
-            first = is_first_started()
+            first, trackers = is_first_started(), list[Logged]()
             if first:
                 refuse_other_folder(self.folder)
             if first and replace:
@@ -116,8 +117,10 @@ class Monitor:
             records = Records.read(self.folder)
             if first:
                 keep_same(self.folder, {**opened.described, FEATURES: what}, scored=records.has_scores)
-                for each in trackers:
-                    each.on_plan(LoggedPlan(chosen.name, chosen.title or chosen.name, self.folder))
+                for each in found:
+                    journal = Journal(self.folder, each.word) if each.word else None
+                    trackers.append(Logged(Sheltered(each.tracker, each.title, watch.tell), journal))
+                    trackers[-1].begin(LoggedPlan(chosen.name, chosen.title or chosen.name, self.folder))
             for sentence in filter(None, [records.odd_words, records.done_words]):
                 watch.tell(sentence)
         checks = Checks(opened, self.folder, Processes(), workers)
@@ -206,15 +209,19 @@ class Monitor:
 
         return MonitorCallback(self, log)
 
-    def close(self) -> None:
-        """Tell the trackers that there will be no more scores; also done at the end of a `with` block."""
-        self._measurements.end()
+    def close(self, error: BaseException | None = None) -> None:
+        """Tell the trackers that there will be no more scores; also done at the end of a `with` block.
+
+        Args:
+            error: what ended the training, if an error did.
+        """
+        self._measurements.end(error)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        self.close(error)
 
     def __repr__(self) -> str:
         last = f", the last at step {max(self.checks):,}" if self.checks else ""

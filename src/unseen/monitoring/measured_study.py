@@ -1,6 +1,6 @@
 """A study as it is measured on a network in training: its probes of feature vectors, on data sets that are open."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -24,6 +24,7 @@ from unseen.studies.probes import StudyProbe, StudyProbes, study_probes
 from unseen.studies.study import Study
 from unseen.studies.watch import Watch
 from unseen.text.words import joined
+from unseen.trackers.metric_names import metric_name
 
 SOME_DIMENSIONS = 1024
 """Dimensions of features to plan with before the network is known."""
@@ -96,10 +97,21 @@ def measured_study(study: Study, given: Given, transform: Transform, watch: Watc
     if study.preprocessing == "published":
         transform = replace(transform, resize=transform.size, interpolation="bicubic", squash=False)
     found = MeasuredStudy(plain, probes, taken(fitted, opened), transform)
+    _refuse_same_name([each.name for each in found.data], lambda name: metric_name(name, "probe", "metric"))
+    _refuse_same_name([each.probe.name for each in probes.every], lambda name: metric_name("data", name, "metric"))
     found.settings()  # refuses a precision that this machine does not have
     for notice in dict.fromkeys(_of_shots(found)):
         watch.tell(notice.sentence)
     return found
+
+
+def _refuse_same_name(names: Sequence[str], of: Callable[[str], str]) -> None:
+    """Refuse two whose names differ only in hyphens, dots and underscores: their scores would be one curve."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(of(name), name)
+        if other != name:
+            raise UserError(f"{other} and {name} have the same name in curves and trackers; rename one")
 
 
 def _lost(names: Sequence[str], need: str) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 from unseen.errors import UserError
 from unseen.monitoring.check import Checks
 from unseen.monitoring.fits import reason
+from unseen.monitoring.logged import Logged
 from unseen.monitoring.network import Features, watched
 from unseen.monitoring.processes import Processes
 from unseen.monitoring.records import Records
 from unseen.monitoring.scores import Check, Failure
-from unseen.trackers.sheltered import Sheltered
-from unseen.trackers.tracker import LoggedEnd
+from unseen.trackers.tracker import Status
 
 UNKNOWN = "no module was found in the function that was given, so nothing is put into evaluation mode or restored"
 
@@ -28,15 +28,13 @@ class Measurements:
 
     Attributes:
         share: as in `Processes`.
-        logged: number of scores that trackers have received.
     """
 
     checks: Checks
     records: Records
-    trackers: Sequence[Sheltered] = ()
+    trackers: Sequence[Logged] = ()
     features: Features = None
     share: bool = False
-    logged: int = 0
     failed: list[str] = field(default_factory=list)
     _begun: bool = False
 
@@ -48,6 +46,8 @@ class Measurements:
         if not self._begun:
             self.records.checks = processes.from_first(self.records.checks)
             self._begun = True
+            for tracker in self.trackers if processes.first else ():
+                tracker.catch_up(self.records.checks.values())
         if self.records.is_done(step):
             return self.records.checks[step]
         check: Check = processes.from_first(self._measured(processes, step, network))
@@ -63,12 +63,22 @@ class Measurements:
         if self._processes().works:
             self.checks.decode()
 
-    def end(self) -> None:
-        """Write what is not written yet, and tell the trackers that there will be no more scores."""
+    def end(self, error: BaseException | None = None) -> None:
+        """Write what is not written yet, and tell the trackers that there will be no more scores.
+
+        Args:
+            error: what ended the training, if an error did.
+        """
         if self.records.unwritten:
             self._write(max(self.records.checks))
+        status: Status = "finished"
+        if error is not None:
+            status = "failed" if isinstance(error, Exception) else "interrupted"
+            self.failed.append(f"the training ended with {reason(error)}")
+        elif self.records.unwritten or not all(map(self.records.is_done, self.records.checks)):
+            status = "failed"
         for each in self.trackers:
-            each.on_end(LoggedEnd("finished", self.logged, self.failed))
+            each.end(status, self.failed)
         self.trackers = ()
 
     def _processes(self) -> Processes:
@@ -95,10 +105,8 @@ class Measurements:
     def _keep(self, check: Check) -> None:
         """Write a check, log it, and say what failed."""
         self._write(check.step)
-        for score in check.logged:
-            self.logged += 1
-            for tracker in self.trackers:
-                tracker.on_score(score)
+        for tracker in self.trackers:
+            tracker.pass_on(check)
         for failure in check.failures:
             self.failed.append(failure.sentence)
             _warn(failure.sentence)
