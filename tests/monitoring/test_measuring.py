@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from small_training import SIDE, pictures, small, study_of
+from small_training import SIDE, Small, pictures, small, study_of
 from torch import Tensor, nn
 
 import unseen
@@ -20,7 +20,7 @@ from unseen.backbones.load import tensor_digest
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.monitoring.check import PIXELS
-from unseen.monitoring.network import modules_of, watched
+from unseen.monitoring.network import described_features, modules_of, watched
 from unseen.monitoring.records import SCORES, Records
 from unseen.runs.record import MONITOR
 from unseen.studies.study import Study
@@ -316,25 +316,18 @@ def one(factor: int) -> object:
 
 def test_other_features_are_refused(tmp_path: Path, data: Path) -> None:
     """A function is known by its code, wherever it stands; what it takes from outside is not known."""
-    other = lambda network, images: network.encoder(images) * 2.5 + (factor := 1) * factor  # noqa: E731
-    given = [None, "encoder", one(1), other, partial(other), small().encoder.forward]
-    same = {2: [one(2)], 3: [partial(other)], 4: [other]}
-    for place, features in enumerate(given):
-        out = tmp_path / f"{place}"
-        network = small() if isinstance(features, str) or place in {2, 3, 4} else small().encoder
-        monitor = made(study_of(data), out, features=features if place < 5 else None)
-        check = monitor(0, network)
-        assert check is not None
-        assert check.scores
-        for number, another in enumerate(given[:4]):
-            alike = another is features or (place, number) in {(4, 3), (5, 0)}
-            if alike:
-                assert made(study_of(data), out, features=another).checks
-            else:
-                with pytest.raises(UserError, match="features="):
-                    made(study_of(data), out, features=another)
-        for another in same.get(place, []):
-            assert made(study_of(data), out, features=another).checks
+    other = lambda network, images: network.encoder(images) * 2.5 + 1  # noqa: E731
+    given = [None, "encoder", "head", one(1), other, Small.forward]
+    described = [described_features(each) for each in given]
+    assert all(one != two for place, one in enumerate(described) for two in described[:place])
+    assert described_features(one(2)) == described[3]
+    assert described_features(partial(other)) == described[4]
+    assert described_features(small().forward) == described[5]
+    assert made(study_of(data), tmp_path, features=one(1))(0, small()).scores  # type: ignore[union-attr]
+    assert made(study_of(data), tmp_path, features=one(2)).checks
+    for features in (None, "encoder", other):
+        with pytest.raises(UserError, match="features="):
+            made(study_of(data), tmp_path, features=features)
 
 
 def test_features_of_another_python_are_not_compared(tmp_path: Path, data: Path) -> None:
@@ -419,3 +412,25 @@ def test_warnings_that_are_errors_do_not_stop_the_training(
     assert caplog.text.count("the training goes on") == 2
     read = Records.read(tmp_path / "out").checks
     assert [bool(check.scores) for check in read.values()] == [False, True, True]
+
+
+@pytest.mark.long_suite
+def test_metric_of_class_names(tmp_path: Path) -> None:
+    """The names of the classes reach metrics that need them; without mistakes, there is no value."""
+    concepts = unseen.study(
+        "drawings", datasets=["l5"], probes=["logistic"], metrics=["lca-information"], shots="all", seeds=1, limit=4
+    )
+    monitor = made(concepts, tmp_path / "out", transform=8)
+    check = monitor(0, nn.Flatten())
+    assert check is not None
+    assert not check.failures
+    run = unseen.run(concepts, flat(), out=tmp_path / "run", progress=False)
+    expected = {each.metric: each.value for each in run.scores().itertuples()}  # type: ignore[union-attr]
+    assert {each.metric: each.value for each in check.scores} == pytest.approx(expected, abs=1e-6)
+    assert expected["lca-information"] > 0
+
+
+def flat() -> Backbone:
+    module = nn.Flatten()
+    spec = Spec("pixels", "flat", "output", "none", 3 * 8 * 8, 0, Transform(8, 8), tensor_digest(module))
+    return Backbone(spec, module)
