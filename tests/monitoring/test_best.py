@@ -118,7 +118,16 @@ def test_page_of_a_folder_names_what_failed(tmp_path: Path) -> None:
     assert unseen.report(tmp_path / "out", tmp_path / "page.html") == tmp_path / "page.html"
     page = report_on([tmp_path / "out"]).page
     assert [each for each in page.notices if "step 1:" in each and "is not a torch" in each]
-    assert f"{SIDE} pixels" in page.sections[-1].facts["Images"]
+    assert page.title.endswith(": out")
+    facts = page.sections[-1].facts
+    assert f"{SIDE} pixels" in facts["Images"]
+    assert f"{SIDE} × {SIDE}" in facts["Images"]
+    assert (facts["Folder"], facts["Features"]) == ("out", "the output of the network")
+    assert (facts["Seeds"], facts["Training samples per class"]) == ("1", "all")
+    assert facts["Probes"].startswith("knn (k 20")
+    assert facts["Images used"] == "all images"
+    assert "ericsson-2021" in facts["Study"]
+    assert facts["Began"].startswith("20")
     with pytest.raises(UserError, match="page of their own"):
         unseen.report(tmp_path / "out", tmp_path / "page.html", axes=True)
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -87,10 +87,17 @@ class Described:
 
     Attributes:
         images: data set → split → hash.
+        study: in TOML.
+        features: as `described_features` gives them.
+        began: when the first monitor of the folder was made, in ISO 8601; empty in records without it.
     """
 
     transform: Transform
     images: Mapping[str, Mapping[str, str]]
+    study: str
+    features: str | Mapping[str, str] | None = None
+    began: str = ""
+    version: str = ""
 
 
 def described(folder: Path) -> Described | None:
@@ -98,11 +105,10 @@ def described(folder: Path) -> Described | None:
     path = folder / MONITOR
     if not path.is_file():
         return None
-    known = read_json(path)
-    return Described(
-        typed(known.get("transform"), Transform, f"{path}, transform"),
-        typed(known.get("images"), dict[str, dict[str, str]], f"{path}, images"),
-    )
+    record = read_json(path)
+    known = {each.name: record[each.name] for each in fields(Described) if each.name in record}
+    found: Described = typed(known, Described, str(path), defaults=True)
+    return found
 
 
 def start_anew(folder: Path) -> None:

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from unseen.backbones.backbone import resized
 from unseen.errors import UserError
 from unseen.metrics.catalogue import METRICS, Metric
-from unseen.monitoring.about import described, is_of_monitor
+from unseen.monitoring.about import is_of_monitor
 from unseen.monitoring.best import Best, Curve, best, curves, is_resolved, known_metrics
 from unseen.monitoring.records import Records
 from unseen.monitoring.scores import Check
@@ -15,6 +14,7 @@ from unseen.report.core.looks import COLOURS, DASHES, SYMBOLS
 from unseen.report.core.metric_words import metric_words, probe_words
 from unseen.report.core.model import Cell, Column, Figure, Page, Row, Section, Series, Table
 from unseen.report.core.provenance import provenance_section
+from unseen.report.monitoring.provenance import monitor_provenance
 from unseen.runs.score import shots_name
 from unseen.text.words import counted, duration, joined, signed
 
@@ -54,9 +54,9 @@ def monitor_page(folder: Path, checks: Mapping[int, Check], metrics: Metrics) ->
     facts = [counted(len(checks), "check"), steps]
     findings = [*_findings(checks, first, metrics)]
     notices = [*([CHANCE] if len(checks) > 1 else []), *_failures(checks)]
-    return Page(
-        TITLE, [*sections, provenance_section(_provenance(folder))], facts=facts, notices=notices, findings=findings
-    )  # fmt: skip
+    title = f"{TITLE}: {folder.resolve().name}"
+    sections.append(provenance_section(monitor_provenance(folder)))
+    return Page(title, sections, facts=facts, notices=notices, findings=findings)
 
 
 def is_monitored(folders: Sequence[Path]) -> bool:
@@ -72,20 +72,6 @@ def page_of_folder(folder: Path) -> Page:
     records = Records.read(folder)
     page = monitor_page(folder, records.checks, METRICS)
     return replace(page, notices=[*page.notices, *filter(None, [records.odd_words])])
-
-
-def _provenance(folder: Path) -> dict[str, str]:
-    """What is measured, and how images are prepared."""
-    known = described(folder)
-    if known is None:
-        return {}
-    transform, splits = known.transform, {name: joined([*of]) for name, of in known.images.items()}
-    numbers = (", ".join(f"{value:g}" for value in values) for values in (transform.mean, transform.std))
-    return {
-        "Data sets": "; ".join(f"{name} ({of})" for name, of in splits.items()),
-        "Images": resized(transform),
-        "Pixels": "{} in 0…1, minus ({}), divided by ({})".format(transform.channels, *numbers),
-    }
 
 
 def _failures(checks: Mapping[int, Check]) -> Iterator[str]:
