@@ -20,6 +20,7 @@ from unseen.errors import (
     UserError,
     argument,
     call,
+    did_you_mean,
     look_up,
     naming_options,
     on_command_line,
@@ -58,6 +59,10 @@ def test_an_unknown_name_is_told_which_are_close_or_else_all() -> None:
         look_up(known, "resnick", "measure")
     with pytest.raises(UserError, match=r"^no measure 'x' of words; there are resnik, lin$"):
         look_up(known, "x", "measure", " of words")
+
+
+def test_a_suggestion_names_each_name_once() -> None:
+    assert did_you_mean("knn-2", ["knn-20", "ridge", "knn-20"]) == "; did you mean knn-20?"
 
 
 def test_rows_are_counted_in_words() -> None:
