@@ -321,7 +321,8 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     _check_format(record.pop("format", None), path)
     keys = typed(record.pop("keys", None), list[str], f"{path}, keys")
     record.setdefault("studies", {})
-    for backbone in record.get("backbones") or ():
+    backbones = record.get("backbones")
+    for backbone in backbones if isinstance(backbones, list) else ():
         if isinstance(backbone, dict):
             backbone.setdefault("cost", None)  # runs from before costs were recorded
     data = RunData(scores=(), **typed_fields(record, RunData, str(path), without=MEASURED))
