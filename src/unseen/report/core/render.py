@@ -23,12 +23,20 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 BEFORE, AFTER = ("look.js", "figures.js", "labels.js", "tables.js"), ("points.js", "view.js", "start.js")
 SMALL_IMAGE = 64
+HEAD = 2000
+"""Bytes of a page before its title, and some more."""
 
 
 def write_page(page: Page, path: Path) -> None:
     """Write the page; the same data give the same bytes. Names from the data are always escaped."""
     with atomic_write(path) as file:
         file.write(page_html(page).encode(errors="replace"))
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a page that this package wrote, by the beginning of it."""
+    with path.open("rb") as file:
+        return b'<meta name="generator" content="unseen ' in file.read(HEAD)
 
 
 def page_html(page: Page) -> str:
