@@ -48,9 +48,9 @@ def read_json(path: Path, advice: str = "get the file again", most: int = MOST_B
     return record
 
 
-def json_bytes(record: Mapping[str, Any]) -> bytes:
+def json_text(record: Mapping[str, Any]) -> str:
     """A record in JSON, as `typed` reads it."""
-    return json.dumps(record, indent=1, ensure_ascii=False, default=_encoded).encode()
+    return json.dumps(record, indent=1, ensure_ascii=False, default=_encoded)
 
 
 def _encoded(value: bytes | range) -> str | list[int]:
@@ -59,7 +59,7 @@ def _encoded(value: bytes | range) -> str | list[int]:
 
 def plain(record: Any, without: Collection[str] = ()) -> dict[str, Any]:
     """A dataclass as plain JSON types."""
-    bare: dict[str, Any] = json.loads(json_bytes({k: v for k, v in asdict(record).items() if k not in without}))
+    bare: dict[str, Any] = json.loads(json_text({k: v for k, v in asdict(record).items() if k not in without}))
     return bare
 
 
