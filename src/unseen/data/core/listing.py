@@ -36,6 +36,10 @@ def check_class(root: Path, name: str, images: Sequence[str], seen: set[str]) ->
     if name in seen:
         raise UserError(f"{root}: {name} occurs twice, in two folders or tar files")
     seen.add(name)
+    if not name.isprintable():
+        raise UserError(
+            f"{root}: a class is named {name!a}, which is not plain text in UTF-8; rename its folder or file"
+        )
     odd = next((image for image in images if not image.isprintable()), None)
     if odd is not None:
         raise UserError(f"{root}: an image of {name} has a name that is not plain text, {odd!a}; rename it")
