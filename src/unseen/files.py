@@ -11,6 +11,7 @@ from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import IO
 
 from unseen.errors import UserError, did_you_mean
+from unseen.text.plain import escaped_text, plain_text
 
 try:
     import fcntl
@@ -24,7 +25,7 @@ LFS = "version https://git-lfs."
 """The beginning of the text that a clone without Git LFS has instead of a large file."""
 LFS_POINTER = "a Git LFS pointer instead of the file; get the files with: git lfs pull"
 SEPARATORS = (",", ";", "\t")
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
+FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\r]")
 QUOTED = re.compile(r'"[^"]*"')
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 """First bytes of Excel and LibreOffice files: a zip archive, or the older compound file."""
@@ -147,6 +148,21 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically; every text file that has names of others in it is written by this function.
+
+    Characters that act instead of being shown are escaped in the strings of JSON and TOML, which keeps them, and
+    replaced in all other formats. A page cleans its texts itself, as it also contains scripts.
+    """
+    kind = path.suffix.lower()
+    if kind in (".json", ".toml"):
+        text = escaped_text(text, long=kind == ".toml")
+    elif kind != ".html":
+        text = plain_text(text)
+    with atomic_write(path) as file:
+        file.write(text.encode(errors="replace"))
+
+
 def remove_unfinished(folder: Path) -> None:
     """Delete leftovers of interrupted `atomic_write`s in and below a folder, but no file that is being written now."""
     if fcntl is None:
@@ -173,7 +189,8 @@ def _unfinished_file(path: Path) -> "IO[bytes]":
 def csv_cell(value: object) -> object:
     """A value as a CSV cell: an apostrophe is put before text that a spreadsheet would execute as a formula.
 
-    This is text that begins with =, +, -, @, a tab or a line end, except for numbers. Apostrophes before these
+    This is text that begins with =, +, -, @, also in full width or behind spaces, which a spreadsheet may drop, or with
+    a tab or a line end, except for numbers. Apostrophes before these
     characters count as part of the text, so that reading removes exactly the one that writing added.
     """
     return f"'{value}" if isinstance(value, str) and FORMULA.match(value) and not _is_number(value) else value
@@ -195,10 +212,12 @@ def write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[objec
     """Write a CSV file atomically, with Unix line ends; `read_table` returns the same texts (see `csv_cell`)."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([csv_cell(name) for name in header])
+    # Names with other separators are quoted, since the header tells readers which one it is.
+    odd = any(mark in name for name in header for mark in SEPARATORS)
+    first = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL)
+    first.writerow([csv_cell(name) for name in header])
     writer.writerows([csv_cell(value) for value in row] for row in rows)
-    with atomic_write(path) as file:
-        file.write(text.getvalue().encode())
+    write_text(path, text.getvalue())
 
 
 def byte_size(count: int) -> str:

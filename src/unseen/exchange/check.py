@@ -20,6 +20,7 @@ from unseen.exchange.hits import record_hits
 from unseen.exchange.named_protocols import named
 from unseen.exchange.places import names_a_place
 from unseen.exchange.plausible import comparison
+from unseen.exchange.ranges import range_errors
 from unseen.exchange.read import own_metrics, read_results_file
 from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
 from unseen.exchange.stated_settings import named_settings, stated_settings
@@ -112,12 +113,9 @@ def _record_errors(record: ResultRecord) -> Iterator[str]:
         yield f"the backbone or the data have no name, or a name of more than {LONGEST_NAME} characters"
     if not record.scores:
         yield "the record has no scores"
-    if any(number < 0 for number in data.images.values()) or (data.classes is not None and data.classes < 1):
-        yield "the number of images is negative, or the number of classes is less than 1"
+    yield from range_errors(record)
     if data.published and data.levels and data.levels.hash != _shipped(data.published):
         yield f"the levels are said to be those of {data.published}, but their hash differs"
-    if record.backbone.imagenet_top1 is not None and not 0 <= record.backbone.imagenet_top1 <= 1:
-        yield f"imagenet_top1 is {record.backbone.imagenet_top1:g}, but must be between 0 and 1"
     for probe, settings in record.settings.items():
         yield from setting_contradictions(probe, record.protocol, settings)
     scored = [(score.probe, score.shots, score.metric) for score in record.scores]
@@ -183,9 +181,10 @@ def _unlikely(record: ResultRecord) -> Iterator[str]:
         if score.metric not in METRICS and score.metric not in own:
             yield f"{_named(score)} has a metric that this version of unseen does not know"
         by.setdefault((score.probe, score.metric), {})[score.shots] = score.value
-        missing = sorted({*range(max(score.seeds))} - {*score.seeds})
-        if missing:
-            yield f"{_named(score)} has no value for the seed {missing[0]}; is the run finished?"
+        seeds = {*score.seeds}
+        missing = next(seed for seed in range(len(seeds) + 1) if seed not in seeds)
+        if missing < max(seeds):
+            yield f"{_named(score)} has no value for the seed {missing}; is the run finished?"
     for stated in stated_settings(record):
         if stated.missing:
             names = named_settings(stated.missing)

@@ -9,11 +9,11 @@ _NAME = r"[^\s/\\'\",;:()<>|`\[\]{}]+"
 _FILE = r"\.(?:py|pth?|ckpt|bin|onnx|safetensors|np[yz]|csv|json|pkl|tar|gz|zip|parquet|toml|ya?ml|h5|mat|txt)\b"
 _FOLDER = rf"{_NAME}(?: {_NAME})*"
 """Names of folders may have spaces; the last name ends at a space, since a sentence may go on behind it."""
+_START = rf"(?:(?:file://|[A-Za-z]:|~|\.{{1,2}})[/\\]+|/[/\\]*|\\\\+|\\(?={_FOLDER}[/\\]))"
+"""How an absolute path begins. A single backslash alone does not: it is LaTeX's, or a part of a name."""
 _USERS = re.compile(r"(?:file://)?(?:(?<![A-Za-z])[A-Za-z]:)?[/\\](?:home|Users)[/\\][^/\\\n'\"]{1,64}[/\\]")
-_ABSOLUTE = re.compile(
-    rf"(?<![^\s'\"(=@,;:`\[])(?:file://|[A-Za-z]:|~|\.{{1,2}})?[/\\]+(?:{_FOLDER}[/\\]+)*({_NAME})[/\\]*"
-)
-_RELATIVE = re.compile(rf"(?<![^\s'\"(=@,;:`\[])(?:{_NAME}[/\\])+({_NAME}{_FILE})")
+_ABSOLUTE = re.compile(rf"(?<![^\s'\"(=@,;:`\[{{]){_START}(?:{_FOLDER}[/\\]+)*({_NAME})[/\\]*")
+_RELATIVE = re.compile(rf"(?<![^\s'\"(=@,;:`\[{{])(?:{_NAME}[/\\])+({_NAME}{_FILE})")
 _URL = re.compile(r"\bhttps?://\S+")
 
 

@@ -84,7 +84,8 @@ def own_file(path: Path) -> OwnFile:
     folder, contents = path.parent.resolve(), {path.resolve(): _content(path)}
     waiting = [path.resolve()]
     while waiting:
-        for beside in _imported(contents[waiting.pop()], folder):
+        place = waiting.pop()
+        for beside in _imported(place, contents[place], folder):
             if beside not in contents:
                 contents[beside] = _content(beside)
                 waiting.append(beside)
@@ -103,7 +104,7 @@ def _content(path: Path) -> bytes:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def _imported(content: bytes, folder: Path) -> Iterator[Path]:
+def _imported(path: Path, content: bytes, folder: Path) -> Iterator[Path]:
     """Files in a folder that a source imports, anywhere in it; empty if it is not valid Python, which execution
     reports.
     """
@@ -111,6 +112,10 @@ def _imported(content: bytes, folder: Path) -> Iterator[Path]:
         nodes = list(ast.walk(ast.parse(content)))
     except (SyntaxError, ValueError):
         return
+    except (RecursionError, MemoryError):  # Python's parser raises one or the other, by the kind of nesting
+        raise UserError(
+            f"{path}: an expression is nested too deeply for Python to read; divide it into several statements"
+        ) from None
     names = list[str]()
     for node in nodes:
         if isinstance(node, ast.Import):

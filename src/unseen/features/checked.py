@@ -22,7 +22,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.files import atomic_write
+from unseen.files import write_text
 
 FORMAT = 1
 IN_STORE = "checked.json"
@@ -114,8 +114,7 @@ def remember(place: Path, stamps: Sequence[Stamp], checked: Checked) -> Path | N
     }
     for path in _note_paths(place):
         try:
-            with atomic_write(path) as file:
-                file.write(json.dumps(note).encode())
+            write_text(path, json.dumps(note))
         except UserError:
             continue
         return path

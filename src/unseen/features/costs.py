@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.reading.json_records import read_json, typed
 
 if TYPE_CHECKING:
@@ -171,5 +171,4 @@ def best_known(costs: Iterable[BackboneCost | None]) -> BackboneCost | None:
 
 
 def _write(store: Path, cost: BackboneCost) -> None:
-    with atomic_write(store / COST) as file:
-        file.write(json.dumps(asdict(cost), indent=1, ensure_ascii=False).encode())
+    write_text(store / COST, json.dumps(asdict(cost), indent=1, ensure_ascii=False))

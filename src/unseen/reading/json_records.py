@@ -31,16 +31,19 @@ NAMES = {
 }
 
 
-def read_json(path: Path, advice: str = "get the file again", most: int = MOST_BYTES) -> dict[str, Any]:
+def read_json(
+    path: Path, advice: str = "get the file again", most: int = MOST_BYTES, *, unique: bool = False
+) -> dict[str, Any]:
     """The object in a JSON file; a truncated file, invalid JSON or too deep nesting is an error.
 
     Args:
         advice: what the error advises.
         most: maximum size in bytes; a larger file is refused.
+        unique: whether a key that an object has twice is refused; otherwise the last one counts, as usual.
     """
     with reading(path, "JSON", advice):
         content = read_bounded(path, most)
-        record = json.loads(content)
+        record = json.loads(content, object_pairs_hook=_once if unique else None)
         if HALF.search(content):  # half of a surrogate pair, which JSON allows but no file can be written with
             json.dumps(record, ensure_ascii=False).encode()
         if not isinstance(record, dict):
@@ -48,9 +51,18 @@ def read_json(path: Path, advice: str = "get the file again", most: int = MOST_B
     return record
 
 
-def json_bytes(record: Mapping[str, Any]) -> bytes:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object with each key once: of two values under one key, readers would disagree which one counts."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        twice = next(key for key in record if sum(key == other for other, _ in pairs) > 1)
+        raise ValueError(f"the key {twice[:80]!a} is in an object twice")
+    return record
+
+
+def json_text(record: Mapping[str, Any]) -> str:
     """A record in JSON, as `typed` reads it."""
-    return json.dumps(record, indent=1, ensure_ascii=False, default=_encoded).encode()
+    return json.dumps(record, indent=1, ensure_ascii=False, default=_encoded)
 
 
 def _encoded(value: bytes | range) -> str | list[int]:
@@ -59,7 +71,7 @@ def _encoded(value: bytes | range) -> str | list[int]:
 
 def plain(record: Any, without: Collection[str] = ()) -> dict[str, Any]:
     """A dataclass as plain JSON types."""
-    bare: dict[str, Any] = json.loads(json_bytes({k: v for k, v in asdict(record).items() if k not in without}))
+    bare: dict[str, Any] = json.loads(json_text({k: v for k, v in asdict(record).items() if k not in without}))
     return bare
 
 

@@ -47,10 +47,10 @@ from typing import Any
 from unseen.device import device_name
 from unseen.errors import UserError, option
 from unseen.features.costs import best_known
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.ontology.levels import Levels
 from unseen.probes.job import Job
-from unseen.reading.json_records import json_bytes, plain, read_json, typed, typed_fields
+from unseen.reading.json_records import json_text, plain, read_json, typed, typed_fields
 from unseen.runs.cautions import PHRASES
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
 from unseen.runs.data import Backbone, Domain, RunData, Written
@@ -87,8 +87,7 @@ def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
         if unchanged:
             return
         record["written"] = plain(_stamp(data.written, data.packages))
-        with atomic_write(path) as file:
-            file.write(json_bytes(record))
+        write_text(path, json_text(record))
 
 
 def _stamp(before: Written | None, packages: Mapping[str, str]) -> Written:

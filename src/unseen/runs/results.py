@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import UserError
-from unseen.files import atomic_write
+from unseen.files import atomic_write, write_text
 from unseen.probes.job import Fit, Job, description_key, fits_read, not_finite, protocol_of
 from unseen.probes.units import BESIDE, Beside, ScoredImages
 from unseen.reading.guard import reading
@@ -135,8 +135,7 @@ def write_result(folder: Path, job: Job, values: Mapping[str, Any], seconds: flo
                 np.savez_compressed(file, **arrays)
         else:
             beside_path(folder, job.key).unlink(missing_ok=True)
-        with atomic_write(result_path(folder, job.key)) as file:
-            file.write(json.dumps(record).encode())
+        write_text(result_path(folder, job.key), json.dumps(record))
 
 
 def remove_result(folder: Path, key: str) -> None:

@@ -1,6 +1,7 @@
 """Tables of scores: means with their uncertainty, gaps to the seen domain, differences from a baseline, ranks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from unseen.errors import UserError
-from unseen.files import atomic_write, csv_cell
+from unseen.files import atomic_write, csv_cell, write_text
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.resampling import Interval
 from unseen.runs.score import Score, shots_name
@@ -19,6 +20,8 @@ SAMPLES = ["fewest_samples", "median_samples", "most_samples"]
 GROUP = ["study", "protocol", "backbone", "domain", "probe", "shots", "metric"]
 RESAMPLES = 2000
 LOGISTIC = "logistic"
+MARKUP = re.compile(r"[\\|<`*\[\]]")
+"""What Markdown takes for more than text, within a cell of a table."""
 _SIGNS = {True: 1.0, False: -1.0, None: np.nan}
 
 
@@ -163,16 +166,20 @@ def check_table_name(path: Path) -> None:
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table in the format of the file's suffix: .csv, .json, .parquet, .md or .tex."""
     check_table_name(path)
+    content = WRITERS[path.suffix](table)
+    if isinstance(content, str):
+        write_text(path, content)
+        return
     with atomic_write(path) as file:
-        file.write(WRITERS[path.suffix](table))
+        file.write(content)
 
 
-def _csv(table: pd.DataFrame) -> bytes:
+def _csv(table: pd.DataFrame) -> str:
     cells = table.rename(columns=csv_cell)
     for name in cells.select_dtypes(exclude="number").columns:
         cells[name] = cells[name].map(csv_cell, na_action="ignore")
     text: str = cells.to_csv(index=False, lineterminator="\n")
-    return text.encode()
+    return text
 
 
 def _parquet(table: pd.DataFrame) -> bytes:
@@ -180,25 +187,27 @@ def _parquet(table: pd.DataFrame) -> bytes:
     return content
 
 
-def _markdown(table: pd.DataFrame) -> bytes:
+def _markdown(table: pd.DataFrame) -> str:
     def line(cells: Iterable[object]) -> str:
-        return "| " + " | ".join(_text(cell).replace("|", "\\|") for cell in cells) + " |\n"
+        return "| " + " | ".join(MARKUP.sub(r"\\\g<0>", " ".join(_text(cell).splitlines())) for cell in cells) + " |\n"
 
     rows = "".join(line(row) for row in table.itertuples(index=False, name=None))
-    return (line(table.columns) + line("---" for _ in table.columns) + rows).encode()
+    return line(table.columns) + line("---" for _ in table.columns) + rows
 
 
-def _json(table: pd.DataFrame) -> bytes:
-    return f"{table.to_json(orient='records', indent=1)}\n".encode()
+def _json(table: pd.DataFrame) -> str:
+    return f"{table.to_json(orient='records', indent=1)}\n"
 
 
-def _latex(table: pd.DataFrame) -> bytes:
+def _latex(table: pd.DataFrame) -> str:
     columns = "".join("r" if pd.api.types.is_numeric_dtype(table[name]) else "l" for name in table.columns)
     rows = ([escaped(_text(cell)) for cell in row] for row in table.itertuples(index=False, name=None))
-    return with_definitions(tabular(columns, [escaped(str(name)) for name in table.columns], rows)).encode()
+    return with_definitions(tabular(columns, [escaped(str(name)) for name in table.columns], rows))
 
 
-WRITERS = {".csv": _csv, ".json": _json, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
+WRITERS: Mapping[str, Callable[[pd.DataFrame], str | bytes]] = {
+    ".csv": _csv, ".json": _json, ".parquet": _parquet, ".md": _markdown, ".tex": _latex,
+}  # fmt: skip
 """Functions that write a table, by the suffix of the file."""
 
 

@@ -20,7 +20,7 @@ from unseen.data.registry import DATASETS
 from unseen.device import on_gpu
 from unseen.errors import UserError
 from unseen.extension.own_code import allowing_code, is_own_file, own_file, runs_code
-from unseen.files import atomic_write
+from unseen.files import atomic_write, write_text
 from unseen.runs.record import read_record, write_run
 from unseen.studies.backbones import Entry
 from unseen.studies.given import FeatureFiles
@@ -105,8 +105,7 @@ class KeptStudy:
                 if path.is_file() and path.relative_to(out / FILES).as_posix() not in self.copies:
                     path.unlink()
         if name not in {each.name for each in kept}:
-            with atomic_write(out / name) as file:
-                file.write(self.text(name).encode())
+            write_text(out / name, self.text(name))
 
 
 def again(name: str) -> str:

@@ -15,7 +15,7 @@ from unseen.analyses.robustness.groups import AVERAGE, GroupScore, group_scores
 from unseen.analyses.robustness.notes import notes
 from unseen.analyses.robustness.predictors import PredictorStudy, compare_predictors
 from unseen.errors import UserError
-from unseen.files import atomic_write, write_table
+from unseen.files import write_table, write_text
 from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, interval
 from unseen.metrics.robustness_checks import Comparison
 from unseen.probes.by_name.classifier import PROTOCOL
@@ -35,8 +35,7 @@ def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "
     groups = group_scores(study)
     record = study_record(study, groups) | {"table": source, "fit_on": fit_on or None}
     page = study_page(study, source=source, fit_on=fit_on)
-    with atomic_write(folder / "fit.json") as file:
-        file.write((json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+    write_text(folder / "fit.json", json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     ids = [f"id:{name}" for name in study.table.id_sets]
     header = ["ood", "model", "group", "in_fit", *ids, "accuracy", "expected", "rho", "low", "high"]
     write_table(folder / "models.csv", header, _model_rows(study))
