@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.data.core.entries import EntryTable
+from unseen.data.core.image_files import image_bytes
 from unseen.data.core.listing import list_images
 from unseen.data.core.releases import provenance
 from unseen.errors import UserError
@@ -21,10 +22,7 @@ class FileImages:
     def read(self, number: int) -> bytes:
         id_ = self.entries[number].id
         path = self.root / (id_.rpartition("/")[2] if self.flat else id_)
-        try:
-            return path.read_bytes()
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+        return image_bytes(path)
 
 
 def folder_images(root: Path) -> FileImages:

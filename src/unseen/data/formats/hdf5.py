@@ -4,10 +4,11 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from unseen.data.core.decoding.decode import MAX_PIXELS
+from unseen.data.core.image_files import MAX_PIXELS
 from unseen.data.core.open_files import FileState
 from unseen.errors import UserError
 from unseen.extras import naming_extras
+from unseen.files import refuse_special
 
 MOST_OPEN = 8
 _files: dict[Path, tuple[FileState, Any]] = {}
@@ -25,6 +26,7 @@ def hdf5_array(path: Path, state: FileState, name: str) -> Any:
     with naming_extras():
         import h5py
 
+    refuse_special(path)
     if FileState.at(path) != state:
         raise UserError(f"{path}: changed since it was opened; run the command again")
     file = _opened(path, state)

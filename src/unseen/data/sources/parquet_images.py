@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from unseen.data.core.entries import EntryTable
+from unseen.data.core.image_files import image_bytes
 from unseen.data.core.open_files import FileState
 from unseen.data.core.releases import provenance
 from unseen.data.sources.columns import (
@@ -251,7 +252,7 @@ def _beside(file: Path, root: Path, row: int, text: str) -> bytes:
         raise UserError(f"{file}: row {row} names {text!a}, which is not below {root}; give its folder (root)")
     path = root / given
     with reading(path, "an image"):
-        return path.read_bytes()
+        return image_bytes(path)
 
 
 class _Stream:

@@ -27,6 +27,7 @@ from unseen.data.core.decoding.fast_pixels import is_resized_fast, jpeg_pixels, 
 from unseen.data.core.decoding.jpeg_header import JpegHeader, jpeg_header
 from unseen.data.core.decoding.resampling import crop_start, resized_size
 from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.image_files import FORMATS, MAX_PIXELS, Unread
 from unseen.data.core.source import Image, ImageSource
 from unseen.errors import UserError
 from unseen.files import LFS, LFS_POINTER
@@ -34,9 +35,7 @@ from unseen.files import LFS, LFS_POINTER
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-MAX_PIXELS = 200_000_000
 TIFF = "TIFF"
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", TIFF, "PPM", "JPEG2000")  # no EPS: PIL would run Ghostscript
 OnError = Literal["fail", "report"]
 
 _opening = threading.Lock()
@@ -116,7 +115,7 @@ def plain_jpeg(image: Image, transforms: Iterable[Transform], *, exif: bool = Fa
 
     None otherwise: `decode` then handles the image and reports what is wrong with it.
     """
-    header = jpeg_header(image) if isinstance(image, bytes) else None
+    header = jpeg_header(image) if isinstance(image, bytes) and not isinstance(image, Unread) else None
     if header is None or not header.plain:
         return None
     try:
@@ -204,6 +203,8 @@ def _open(image: Image) -> "Picture":
 
     if isinstance(image, np.ndarray):
         return Pil.fromarray(np.ascontiguousarray(image))
+    if isinstance(image, Unread):
+        raise UserError(image.reason)
     if not image:
         raise UserError("the file is empty")
     with _opening, warnings.catch_warnings():
