@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unseen.data.core.decoding.decode import decode
-from unseen.data.core.decoding.filled import CORNER, is_filled, last_pixels
+from unseen.data.core.decoding.filled import CORNER, is_filled, last_corner
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.features.batches import PIXELS_AT_ONCE, Batch, Encoded
@@ -108,7 +108,7 @@ class _Group:
     def flat(self) -> list[int]:
         """The rows whose last pixels are of one colour, as they are where data end before the pixels do."""
         sides = torch.tensor(self.sizes)[:, :, None]
-        corners = torch.tensor([[last_pixels(side) for side in size] for size in self.sizes])[:, :, None]
+        corners = torch.tensor([last_corner(*size) for size in self.sizes])[:, :, None]
         ends = sides - torch.minimum(torch.arange(CORNER, 0, -1), corners)
         columns, lines = ends.to(self.luma.device).unbind(1)
         images = torch.arange(len(columns), device=self.luma.device)

@@ -53,16 +53,18 @@ def is_filled(file: bytes) -> bool:
     return more is None or _reduced(file) == _reduced(more)
 
 
-def last_pixels(side: int) -> int:
-    """Pixels along a side of the last corner: of the last block only, without the first, which may have colours of the
-    block before.
+def last_corner(*size: int) -> list[int]:
+    """Pixels along each side of the last corner: only of the last block, and without the first ones, which may have
+    colours of the block before; a single pixel, which is always of one colour, if there are no others.
     """
-    return max(1, min(CORNER, (side - 1) % BLOCK))
+    sides = [min(CORNER, (side - 1) % BLOCK) for side in size]
+    return sides if all(sides) else [1] * len(sides)
 
 
 def has_flat_corner(pixels: NDArray[np.uint8]) -> bool:
     """Whether the last pixels of an image (h, w) or (h, w, channels) are of one colour."""
-    corner = pixels[-last_pixels(pixels.shape[0]) :, -last_pixels(pixels.shape[1]) :]
+    lines, columns = last_corner(*pixels.shape[:2])
+    corner = pixels[-lines:, -columns:]
     return bool((corner == corner[-1, -1]).all())
 
 

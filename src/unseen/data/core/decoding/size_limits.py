@@ -16,7 +16,7 @@ TILE = 1 << 22
 
 def refuse_large(picture: "Picture") -> None:
     """Refuse a picture, before it is decoded, with more pixels than are decoded of its format."""
-    from PIL.TiffImagePlugin import TILELENGTH, TILEWIDTH, TiffImageFile  # type: ignore[attr-defined]
+    from PIL.TiffImagePlugin import TILELENGTH, TILEWIDTH, TiffImageFile
 
     width, height = stored_size(picture)
     most = MOST.get(picture.format or "", MAX_PIXELS)
