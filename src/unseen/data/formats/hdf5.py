@@ -46,8 +46,8 @@ def hdf5_array(path: Path, state: FileState, name: str) -> Any:
         stored = values.id.get_storage_size()
         if values.nbytes > stored * MOST_EXPANDED:  # the rest would be one value, repeated
             raise UserError(
-                f"{path}: '{name}' has values of {byte_size(values.nbytes)}, of which only {byte_size(stored)} are stored; "
-                "get the file again"
+                f"{path}: '{name}' has values of {byte_size(values.nbytes)}, of which only {byte_size(stored)} are "
+                "there; get the file again"
             )
         _stored.add((path, state, name))
     return values
