@@ -15,12 +15,11 @@ from unseen.exchange.places import names_a_place
 from unseen.reading.toml_text import parse_toml
 from unseen.studies.toml import study_of
 
-SECONDS, REPEATS, MOST, START = 0.05, 5, 1 << 21, 1 << 15
+SECONDS, REPEATS, MOST, START = 0.05, 5, 1 << 19, 1 << 15
 RATIO = 3
 """Of the times for twice the text: 2 if they are proportional, 4 if they are quadratic."""
 UNITS = (
-    "=", "=a/", "a.", '"a".', "a,", ",", ";", "\n", '"', "\\", '\\"', "'", "[", "{", "[a.", "(", "9", "1e9,", " ", "\t",
-    "a ", "/", "a/", "é", "\u202e", "\\ud800", "#", "-", "a=1\n", '{"a":', '"a":1,', "<a>", "&a;", "x",
+    "=", "a.", ",", "\n", '"', '\\"', "[", "{", "9", "\t", "a ", "a/", "\u202e", "#", "a=1\n", '"a":1,', "<a>", "x",
 )  # fmt: skip
 TEXTS = {
     name for name in READERS
@@ -92,7 +91,7 @@ def test_dots_in_texts_and_comments_are_no_keys() -> None:
 def places(content: str) -> Iterator[int]:
     """The beginning, the end, and some places behind quotes and separators."""
     behind = [at + 1 for at, letter in enumerate(content) if letter in "\"',=[>\n "]
-    yield from {0, len(content), *random.Random(0).sample(behind, min(len(behind), 6))}
+    yield from {0, len(content), *random.Random(0).sample(behind, min(len(behind), 2))}
 
 
 @pytest.mark.long_suite
