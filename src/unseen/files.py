@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,11 +32,26 @@ WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 """First bytes of Excel and LibreOffice files: a zip archive, or the older compound file."""
 
 
+def refuse_special(path: Path) -> None:
+    """Refuse whatever is not a file on a disk before it is opened: a FIFO waits for ever, and a device may be endless.
+
+    A folder, or nothing at all, is left to whoever opens it.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = "a FIFO" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+        raise UserError(f"{path}: {kind}, and only regular files are read; copy its content to a file and give that")
+
+
 def read_text(path: Path, *, first_line: bool = False) -> str:
     """The contents of a UTF-8 text file (without a byte-order mark), or its first line.
 
-    Endless files are refused, and pointers of Git LFS, which are text but not that of the file.
+    Pointers of Git LFS, which are text but not that of the file, are refused, and so is all that is no regular file.
     """
+    refuse_special(path)
     try:
         with path.open(encoding="utf-8-sig") as file:
             text = file.readline(MOST_CHARACTERS + 1) if first_line else file.read(MOST_CHARACTERS + 1)
@@ -54,8 +70,18 @@ def read_text(path: Path, *, first_line: bool = False) -> str:
     return text
 
 
+def read_bytes(path: Path) -> bytes:
+    """The contents of a regular file."""
+    refuse_special(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+
+
 def is_lfs_pointer(path: Path) -> bool:
     """Whether a file only names the one that Git LFS would put in its place."""
+    refuse_special(path)
     with suppress(OSError), path.open("rb") as file:
         return file.read(len(LFS)) == LFS.encode()
     return False

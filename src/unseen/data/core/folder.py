@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unseen.data.core.entries import EntryTable
+from unseen.data.core.image_files import image_bytes
 from unseen.data.core.links import Links, current_links
 from unseen.data.core.listing import list_images
 from unseen.data.core.releases import provenance
@@ -31,10 +32,7 @@ class FileImages:
         id_ = self.entries[number].id
         path = self.root / (id_.rpartition("/")[2] if self.flat else id_)
         self.links.refuse_out(path, self.root)
-        try:
-            return path.read_bytes()
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+        return image_bytes(path)
 
 
 def folder_images(root: Path) -> FileImages:

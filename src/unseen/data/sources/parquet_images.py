@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from unseen.data.core.entries import EntryTable
+from unseen.data.core.image_files import image_bytes
 from unseen.data.core.links import Links, current_links, refuse_links_out
 from unseen.data.core.open_files import FileState
 from unseen.data.core.releases import provenance
@@ -260,7 +261,7 @@ def _beside(file: Path, root: Path, row: int, text: str, links: Links) -> bytes:
     path = root / given
     links.refuse_out(path, root)
     with reading(path, "an image"):
-        return path.read_bytes()
+        return image_bytes(path)
 
 
 class _Stream:

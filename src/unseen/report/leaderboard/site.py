@@ -1,6 +1,7 @@
 """The leaderboard as a folder of static files for any web server; nothing is loaded from elsewhere."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
@@ -89,12 +90,12 @@ def _rows(records: Sequence[ResultRecord]) -> Iterator[list[object]]:
 
 def _addresses(models: Sequence[Contribution]) -> list[str]:
     """One unique file name per model, of small letters, digits and hyphens."""
-    used: list[str] = []
+    used, numbers = dict[str, None](), defaultdict[str, Iterator[int]](lambda: count(1))
     for model in models:
         first = re.sub(r"[^a-z0-9]+", "-", model.name.lower()).strip("-")[:60] or "model"
-        names = (first if number == 1 else f"{first}-{number}" for number in count(1))
-        used.append(next(name for name in names if name not in used))
-    return used
+        names = (first if number == 1 else f"{first}-{number}" for number in numbers[first])
+        used[next(name for name in names if name not in used)] = None
+    return list(used)
 
 
 def _index(board: Leaderboard, models: Sequence[Contribution], addresses: Mapping[str, str]) -> Page:
