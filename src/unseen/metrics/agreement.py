@@ -65,7 +65,7 @@ def agreements(predictions: ArrayLike, pairs: NDArray[np.intp]) -> Array:
     """
     values = _narrow(_checked(predictions))
     agree = [np.count_nonzero(values[first] == values[second]) for first, second in pairs.tolist()]
-    return np.array(agree) / values.shape[1]
+    return np.asarray(np.array(agree) / values.shape[1])
 
 
 def _narrow(values: NDArray[np.integer]) -> NDArray[np.integer]:
