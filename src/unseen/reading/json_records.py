@@ -67,7 +67,8 @@ def _encoded(value: bytes | range) -> str | list[int]:
 
 def plain(record: Any, without: Collection[str] = ()) -> dict[str, Any]:
     """A dataclass as plain JSON types."""
-    bare: dict[str, Any] = json.loads(json_bytes({k: v for k, v in asdict(record).items() if k not in without}))
+    kept = {name: value for name, value in asdict(record).items() if name not in without}
+    bare: dict[str, Any] = json.loads(json.dumps(kept, ensure_ascii=False, default=_encoded))
     return bare
 
 
