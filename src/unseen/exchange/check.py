@@ -6,12 +6,12 @@ of published models on the same data, a distant level that is easier than a near
 and scores that are not comparable with published ones.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from unseen.errors import UserError
 from unseen.exchange.contradictions import ROUNDING, score_contradictions, setting_contradictions
@@ -28,13 +28,14 @@ from unseen.metrics.catalogue import METRICS
 from unseen.ontology.levels import SHIPPED, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.concept_generalization import LEVELS
-from unseen.reading.json_records import plain
 from unseen.runs.score import shots_name
 from unseen.studies.differences import differences_from_shipped
 from unseen.studies.toml import study_of
 
 Severity = Literal["error", "warning", "note"]
 LONGEST_NAME = 200
+NUMBERS = {int, float, bool, type(None)}
+"""Types of values without text."""
 FEWER_BETTER = 0.02
 """An accuracy with fewer shots that is higher by more than this is a warning."""
 
@@ -144,7 +145,7 @@ def _named(score: ScoreFacts) -> str:
 def _warnings(file: ResultsFile) -> Iterator[Finding]:
     """Warnings about implausible values, then notes on what was not checked or is not comparable with papers."""
     unlikely, notes = list[Finding](), list[Finding]()
-    if any(names_a_place(text) for text in _texts(plain(file))):
+    if any(names_a_place(text) for text in _texts(file)):
         yield Finding("warning", "", "the file contains a path of the machine it was written on; export the run again")
     for record in file.records:
         beside = comparison(record)
@@ -166,12 +167,21 @@ def _study_notes(name: str, text: str) -> Iterator[Finding]:
         yield Finding("note", name, f"{each.key} is {each.second}, {was}")
 
 
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in (*value, *value.values()) if isinstance(value, dict) else value:
-            yield from _texts(each)
+def _texts(file: ResultsFile) -> set[str]:
+    """Every text in a file, each once."""
+    texts, left = set[str](), list[Any]([file])
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            texts.add(value)
+        elif isinstance(value, Mapping):
+            left += value
+            left += [each for each in value.values() if type(each) not in NUMBERS]
+        elif isinstance(value, list | tuple):
+            left += [each for each in value if type(each) not in NUMBERS]
+        elif is_dataclass(value):
+            left += [each for each in vars(value).values() if type(each) not in NUMBERS]
+    return texts
 
 
 def _unlikely(record: ResultRecord) -> Iterator[str]:

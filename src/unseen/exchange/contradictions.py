@@ -23,7 +23,7 @@ from unseen.exchange.record import Interval95, ResultRecord, ScoreFacts
 from unseen.metrics.catalogue import Metric
 from unseen.probes.by_name import all_probes
 from unseen.runs.setup import Setting
-from unseen.runs.tables import bootstrap_interval
+from unseen.runs.tables import nearly_bootstrap_interval
 
 ROUNDING = 1e-9
 SINGLE_PRECISION = 1e-7
@@ -109,7 +109,7 @@ def _intervals(score: ScoreFacts, record: ResultRecord) -> Iterator[str]:
 def _expected(interval: Interval95, score: ScoreFacts, record: ResultRecord) -> tuple[float, float] | None:
     images = record.data.images.get("test", 0)
     if interval.over == "seeds" and len(score.values) > 1:
-        return bootstrap_interval(score.values)
+        return nearly_bootstrap_interval(score.values)
     if interval.over == "images" and 0 < images <= MOST_IMAGES:
         wilson = over_images(score.values[0], images)
         return wilson.low, wilson.high
@@ -129,9 +129,10 @@ def _counts(score: ScoreFacts, record: ResultRecord) -> Iterator[str]:
 
 def _is_counted(score: ScoreFacts, record: ResultRecord) -> bool:
     """Whether a score is a share of the test images; the user's own probes may compute theirs in any way."""
-    own = "code" in record.settings.get(score.probe, {})
+    if score.metric not in COUNTED or "code" in record.settings.get(score.probe, {}):
+        return False
     probe = next((name for name in all_probes() if score.probe == name or score.probe.startswith(f"{name}-")), None)
-    return score.metric in COUNTED and probe not in (None, EPISODES) and not own
+    return probe not in (None, EPISODES)
 
 
 def _printed_rounding(value: float) -> float:

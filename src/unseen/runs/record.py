@@ -60,7 +60,7 @@ from unseen.runs.random_draws import pooled_draws
 from unseen.runs.result_flaws import diverged, images_left_out, skipped_steps, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
 from unseen.runs.score import Score
-from unseen.runs.scores import result_scores
+from unseen.runs.scores import RunScores
 from unseen.runs.setup import Difference, FeatureKey, ProtocolUsed, Setup, differences
 from unseen.text.words import counted
 
@@ -369,7 +369,8 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str], *, elsewhere: 
 def _scored(
     folder: Path, data: RunData, keys: Sequence[str], results: Sequence[Result], elsewhere: Collection[str] = ()
 ) -> RunData:
-    scores = [*pooled_draws(score for result in results for score in result_scores(result, data))]
+    read = RunScores(data)
+    scores = [*pooled_draws(score for result in results for score in read.of(result))]
     left = len({*keys} - {result.key for result in results} - {*elsewhere})
     levels = _levels(folder / LEVELS)
     hits = concept_hits(folder / RESULTS, results)

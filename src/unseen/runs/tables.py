@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from unseen.errors import UserError
 from unseen.files import atomic_write, csv_cell, write_text
@@ -19,6 +21,8 @@ SAMPLES = ["fewest_samples", "median_samples", "most_samples"]
 """Columns with the training samples per class, which are the same for all seeds."""
 GROUP = ["study", "protocol", "backbone", "domain", "probe", "shots", "metric"]
 RESAMPLES = 2000
+TAIL = (1 - 0.95) / 2
+"""Not 0.025, so that intervals are bit-identical to others."""
 LOGISTIC = "logistic"
 MARKUP = re.compile(r"[\\|<`*\[\]]")
 """What Markdown takes for more than text, within a cell of a table."""
@@ -39,10 +43,38 @@ def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     With 3 or 5 seeds the interval is coarse, since it cannot leave the range of the values: a spread, not a test.
     """
     array = np.asarray(values, dtype=np.float64)
-    drawn = np.random.default_rng(0).integers(0, len(array), (RESAMPLES, len(array)))
-    tail = (1 - 0.95) / 2  # not 0.025, so that it is bit-identical to other intervals
-    low, high = np.quantile(array[drawn].mean(axis=1), [tail, 1 - tail])
+    low, high = np.quantile(array[_drawn(len(array))].mean(axis=1), [TAIL, 1 - TAIL])
     return float(low), float(high)
+
+
+def nearly_bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The same interval up to rounding, ten times as fast: of many resamples of few values, most are equal.
+
+    Resamples that take every value equally often have the same mean, so each of these is computed and sorted once.
+    """
+    counts, many = _distinct(len(values))
+    means = counts @ np.asarray(values, dtype=np.float64) / len(values)
+    order = np.argsort(means)
+    last = np.cumsum(many[order])
+    ends = []
+    for at in ((RESAMPLES - 1) * TAIL, (RESAMPLES - 1) * (1 - TAIL)):
+        lower, upper = means[order[np.searchsorted(last, [int(at), int(at) + 1], side="right")]].tolist()
+        ends.append(lower + (upper - lower) * (at - int(at)))
+    return ends[0], ends[1]
+
+
+@lru_cache(maxsize=8)
+def _drawn(many: int) -> NDArray[np.int64]:
+    """(resamples, many) indices of the values that are drawn with replacement."""
+    return np.random.default_rng(0).integers(0, many, (RESAMPLES, many))
+
+
+@lru_cache(maxsize=8)
+def _distinct(many: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(d, many) how often each value is in the resamples that differ in this, and (d,) how many are equal to each."""
+    counts = (_drawn(many)[:, :, None] == np.arange(many)).sum(axis=1)
+    found, number = np.unique(counts, axis=0, return_counts=True)
+    return found.astype(np.float64), number
 
 
 def with_concept_intervals(summary: pd.DataFrame, intervals: Mapping[tuple[str, str, str], Interval]) -> pd.DataFrame:
