@@ -110,7 +110,7 @@ def test_images_beside_the_file(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=words):
             source.read(number)
     beside = open_images(tmp_path / "set/train.parquet", root=tmp_path / "set/images")
-    with pytest.raises(UserError, match="no such file"):
+    with pytest.raises(UserError, match="No such file"):
         beside.read(0)
 
 
