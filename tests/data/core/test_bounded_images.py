@@ -47,7 +47,10 @@ def claiming(file: bytes, height: int, width: int) -> bytes:
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("height", "width"), [(16, 16), (17, 33), (100, 75), (9, 200)])
+@pytest.mark.parametrize(
+    ("height", "width"),
+    [(16, 16), *(pytest.param(*size, marks=pytest.mark.long_suite) for size in ((17, 33), (100, 75), (9, 200)))],
+)
 def test_a_jpeg_that_claims_more_pixels_than_its_data_fill(
     height: int, width: int, way: dict[str, object], mode: str
 ) -> None:
