@@ -104,8 +104,8 @@ def count(backbone: Backbone) -> Counted:
     """Count in one forward pass of one image, on the device that the backbone is on; once for each backbone.
 
     A multiply-add is half of the operations that `torch.utils.flop_counter` has formulas for, as the literature counts
-    them: additions of biases, norms, activations and other elementwise work are left out. Of a network that does not run in PyTorch, the
-    parameters are those that its file has.
+    them: additions of biases, norms, activations and other elementwise work are left out. Of a network that does not
+    run in PyTorch, the parameters are those that its file has.
     """
     module, size = backbone.module, backbone.spec.transform.size
     of_sizes = KNOWN.setdefault(module, {})
