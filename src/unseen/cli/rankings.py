@@ -83,9 +83,11 @@ def _record(ranking: "Ranking") -> dict[str, Any]:
 
 
 def _print(ranking: "Ranking", board: "StudyLeaderboard") -> None:
+    from markupsafe import Markup
+
     from unseen.report.core.metric_words import TRAINED_ON
-    from unseen.report.core.ranking_words import by_text
-    from unseen.report.leaderboard.ranking_words import findings, notes, score_text, title
+    from unseen.report.core.ranking_words import by_text, compared_on, title
+    from unseen.report.leaderboard.ranking_words import findings, notes, score_text
 
     wide = console().width >= NARROW and len(ranking.metrics) <= FEW
     averaged = len(ranking.by) > 1
@@ -111,11 +113,13 @@ def _print(ranking: "Ranking", board: "StudyLeaderboard") -> None:
     print_table(heading, columns, rows, right=[name for name in columns if name != "backbone"])
     out = console()
     out.soft_wrap = False
-    lines = [*findings(ranking, board.titles), *notes(ranking)]
+    found = [text.striptags() if isinstance(text, Markup) else text for text in findings(ranking, board.titles)]
+    chosen = board.choice is not None and board.choice.ranking is ranking  # whose leaders the last sentence names
+    lines = [*found[chosen:], *notes(ranking)]
     if ranking.basis == "pairs":
         lines.append(
-            "In brackets: 95% interval of the rank, from comparisons of all pairs on the same test images. The order "
-            "of backbones in one group is not resolved."
+            f"In brackets: 95% interval of the rank, from comparisons of all pairs on the same {compared_on(ranking)}. "
+            "The order of backbones in one group is not resolved."
         )
     out.print()
     for text in lines:

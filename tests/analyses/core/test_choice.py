@@ -1,5 +1,6 @@
 """Which backbone to take: the front by brute force, and what is never called dominated."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -9,8 +10,12 @@ from cost_runs import cost, write_cost_run
 from hit_runs import normal_hits
 from numpy.typing import NDArray
 
-from unseen.analyses.core.comparables import comparables
-from unseen.analyses.core.costs import AXES, Choice, choice_of, cost_table
+from unseen.analyses.core.comparables import comparables, most_shots
+from unseen.analyses.core.costs import AXES, Choice, choice_of, cost_table, decisive
+from unseen.analyses.core.rankings import rankings_by
+from unseen.report.core.cost_words import choice_sentence
+from unseen.report.core.ranking_words import SAME_IMAGES
+from unseen.report.leaderboard.ranking_words import how_ranked
 from unseen.runs.record import read_run
 
 ACCURACY = {"best": 0.9, "near": 0.9, "mid": 0.7, "low": 0.5}
@@ -136,3 +141,29 @@ def test_a_table_of_costs(tmp_path: Path) -> None:
     )
     assert (first["ms_per_image"], first["images_per_second"]) == pytest.approx((4.0, 250.0))
     assert first["measured_on"] == "NVIDIA H200"
+
+
+def test_episodes_decide_only_if_nothing_else_does(tmp_path: Path) -> None:
+    data = read_run(write_cost_run(tmp_path, ACCURACY, {"low": cost(1, 1)}, hits=nested))
+    [images] = rankings_by(data, most_shots(data))
+    episodes = replace(images, probe="centroids", shots=20, units=("episodes",), ways=5, by=(*images.by, "more"))
+    for several in ([episodes, images], [images, episodes]):
+        choice = decisive(several, data.backbones)
+        assert choice is not None
+        assert choice.ranking is images
+    alone = decisive([episodes], data.backbones)
+    assert alone is not None
+    assert alone.ranking is episodes
+
+
+def test_a_ranking_over_episodes_is_not_called_one_over_images(tmp_path: Path) -> None:
+    data = read_run(write_cost_run(tmp_path, ACCURACY, {"low": cost(1, 1)}, hits=nested, datasets=("a",)))
+    [images] = rankings_by(data, most_shots(data))
+    episodes = replace(images, probe="centroids", shots=20, units=("episodes",), ways=5)
+    text = choice_sentence(Choice(episodes, {}), {"a": "Letters"})
+    assert text.startswith("Nearest centroid")
+    assert "5-way 20-shot accuracy on Letters" in text
+    assert SAME_IMAGES in text
+    assert SAME_IMAGES not in choice_sentence(Choice(images, {}), {"a": "Letters"})
+    assert "same episodes" in how_ranked(episodes, {})
+    assert "same test images" not in how_ranked(episodes, {})

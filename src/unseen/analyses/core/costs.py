@@ -148,7 +148,7 @@ def machine_of(speed: ForwardSpeed | None) -> Machine | None:
 
 
 def choice_of(data: RunData, every: Comparables) -> Choice | None:
-    """The ranking that decides, of the most data sets, with the costs of its backbones.
+    """The ranking that decides (`decisive`), with the costs of its backbones.
 
     None if nothing but dimensions is known of what they cost, or if there is nothing to rank.
 
@@ -161,9 +161,13 @@ def choice_of(data: RunData, every: Comparables) -> Choice | None:
 
 
 def decisive(rankings: Iterable[Ranking], backbones: Sequence[Backbone]) -> Choice | None:
-    """The ranking of the most data sets, with the costs of its backbones; None if no backbone has a rank or value."""
+    """A ranking with the costs of its backbones; None if no backbone has a rank or value.
+
+    It is the one of the most data sets. One by few-shot episodes decides only if there is no other: thousands of
+    episodes can draw from few images, so that they resolve differences which other images need not have.
+    """
     found = [each for each in rankings if each.ranked]
-    ranking = max(found, key=lambda each: len(each.by), default=None)
+    ranking = max(found, key=lambda each: (not each.of_episodes, len(each.by)), default=None)
     return None if ranking is None or not are_known(backbones) else Choice(ranking, costs_of(backbones))
 
 
