@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unseen.analyses.core.comparables import comparables, most_shots
 from unseen.analyses.core.costs import AXES, Choice, choice_of, cost_table, decisive
 from unseen.analyses.core.rankings import rankings_by
+from unseen.features.costs import BackboneCost
 from unseen.report.core.cost_words import choice_sentence
 from unseen.report.core.ranking_words import SAME_IMAGES
 from unseen.report.leaderboard.ranking_words import how_ranked
@@ -52,7 +53,7 @@ def test_the_cheapest_of_a_tie_and_what_is_dominated(tmp_path: Path) -> None:
         "low": ("front", ""), "near": ("front", ""), "mid": ("dominated", "near"), "best": ("open", "near"),
     }  # fmt: skip
     assert status("multiply-adds")["low"] == ("dominated", "mid")
-    # Times within a tenth are equal: `mid` is no faster than `near`, which is better.
+    # Times within a quarter are equal: `mid` is no faster than `near`, which is better.
     assert status("time") == {
         "near": ("front", ""), "mid": ("dominated", "near"), "low": ("dominated", "near"), "best": ("open", "near"),
     }  # fmt: skip
@@ -167,3 +168,20 @@ def test_a_ranking_over_episodes_is_not_called_one_over_images(tmp_path: Path) -
     assert SAME_IMAGES not in choice_sentence(Choice(images, {}), {"a": "Letters"})
     assert "same episodes" in how_ranked(episodes, {})
     assert "same test images" not in how_ranked(episodes, {})
+
+
+def test_times_are_alike_as_far_as_those_of_passes_spread(tmp_path: Path) -> None:
+    def measured(milliseconds: float, spread: float) -> BackboneCost:
+        each = milliseconds / 1000
+        own = cost(1, 1, milliseconds)
+        assert own.speed is not None
+        return replace(own, speed=replace(own.speed, quartiles=(each, each, each * spread)))
+
+    def statuses(spread: float) -> dict[str, str]:
+        costs = {"best": measured(1.4, spread), "low": measured(1.0, 1.0)}
+        choice = chosen(write_cost_run(tmp_path / str(spread), {n: ACCURACY[n] for n in costs}, costs, hits=nested))
+        return {each.backbone: each.status for each in choice.placed("time")}
+
+    assert statuses(1.0) == {"low": "front", "best": "front"}
+    # It may be no slower, which is not enough to call the other one dominated.
+    assert statuses(1.6) == {"low": "open", "best": "front"}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from unseen.analyses.core.comparables import Comparables
-from unseen.analyses.core.costs import AXES, Axis, Choice, Placed, choice_of, machine_of
+from unseen.analyses.core.costs import AXES, LEAST_ALIKE, USUALLY_ALIKE, Axis, Choice, Placed, choice_of, machine_of
 from unseen.analyses.core.rankings import Ranked
 from unseen.features.costs import BackboneCost
 from unseen.metrics.catalogue import Metric
@@ -192,8 +192,9 @@ def _note(choice: Choice) -> str:
     )
     measured = (
         "Times are of forward passes during the extraction, without reading and decoding images "
-        f"({machine_text(machine)}); times measured elsewhere are not compared, and times that differ by less than a "
-        "tenth count as equal. "
+        f"({machine_text(machine)}); times measured elsewhere are not compared. Two times count as equal up to a "
+        f"factor of {LEAST_ALIKE}, or as far as those of single passes spread (the ratio of their quartiles; "
+        f"{USUALLY_ALIKE} if the passes were too few). "
         if machine else ""
     )  # fmt: skip
     front = (
