@@ -64,11 +64,13 @@ def _as_json(board: "StudyLeaderboard") -> dict[str, Any]:
 
 def _print_choice(board: "StudyLeaderboard", choice: "Choice") -> None:
     """Print which backbone to take, and what each costs."""
-    from unseen.report.core.cost_words import choice_sentence, cost_texts
+    from unseen.report.core.cost_words import choice_sentence, cost_texts, elsewhere_sentence
 
     columns = ["backbone", "parameters", "multiply-adds", "ms per image", "dimensions"]
-    rows = [[each.backbone, *cost_texts(choice.costs.get(each.backbone))] for each in choice.ranking.entries]
+    rows = [[each.backbone, *cost_texts(choice, each.backbone)] for each in choice.ranking.entries]
     print_table("Cost of each backbone", columns, rows, right=columns[1:])
+    if marked := elsewhere_sentence(choice):
+        console().print(f"\n{marked}")
     console().print(f"\n{choice_sentence(choice, board.titles).striptags()}\n")
 
 

@@ -8,10 +8,14 @@ import pytest
 from cost_runs import cost, write_cost_run
 from hit_runs import normal_hits
 
+from unseen.analyses.core.comparables import comparables
+from unseen.analyses.core.costs import choice_of
+from unseen.report.core.cost_words import ELSEWHERE, choice_sentence, cost_texts, elsewhere_sentence
 from unseen.report.core.export import export_page
 from unseen.report.core.model import Page, Section
 from unseen.report.core.render import page_html
 from unseen.report.of_runs import report_on
+from unseen.runs.record import read_run
 
 ACCURACY = {"large": 0.85, "small": 0.85, "weak": 0.6}
 COSTS = {"large": cost(80_000_000, 17_500_000_000, 4.0), "small": cost(20_000_000, 4_600_000_000, 1.0), "weak": None}
@@ -106,3 +110,15 @@ def test_costs_are_in_the_leaderboard(tmp_path: Path, lower: bool) -> None:
     page = study_leaderboard_page(board)
     assert "small" in str(page.findings[0])
     assert page.sections[0].name == "choice"
+
+
+def test_a_time_of_another_machine_is_marked_and_the_cheapest_says_so(tmp_path: Path) -> None:
+    costs = COSTS | {"small": cost(20_000_000, 4_600_000_000, 1.0, "NVIDIA A100"), "weak": cost(1, 1, 1.0)}
+    data = read_run(write_cost_run(tmp_path, ACCURACY, costs))
+    choice = choice_of(data, comparables(data))
+    assert choice is not None
+    assert [cost_texts(choice, name)[2] for name in ("large", "small", "weak")] == ["4", f"1{ELSEWHERE}", "1"]
+    assert "NVIDIA A100" in elsewhere_sentence(choice)
+    first = choice_sentence(choice, {})
+    assert "The cheapest of them is <code>small</code>" in first
+    assert "NVIDIA A100" in first.partition("cheapest")[2]

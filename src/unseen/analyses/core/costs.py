@@ -90,6 +90,11 @@ class Choice:
             return 1 / cost.speed.rate if here and cost.speed else None
         return cost.parameters if axis == "parameters" else cost.multiply_adds
 
+    def is_elsewhere(self, backbone: str) -> bool:
+        """Whether its time was measured, but not so that it can be compared with the others."""
+        cost = self.costs.get(backbone)
+        return cost is not None and cost.speed is not None and self.value(backbone, "time") is None
+
     def cheapest(self, axis: Axis) -> list[str]:
         """Those of the first place that cost least; empty unless the cost of all of them is known."""
         values = {each.backbone: self.value(each.backbone, axis) for each in self.first}

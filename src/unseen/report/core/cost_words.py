@@ -9,6 +9,8 @@ from unseen.features.costs import BackboneCost, ForwardSpeed
 from unseen.report.core.ranking_words import SAME_IMAGES, code, leaders_sentence, listed
 from unseen.text.words import joined
 
+ELSEWHERE = "*"
+"""The mark of a time that is not compared with the others."""
 LEAST: Mapping[Axis, str] = {
     "parameters": "has the fewest parameters", "multiply-adds": "needs the fewest multiply-adds", "time": "is fastest",
 }  # fmt: skip
@@ -30,12 +32,20 @@ def value_text(axis: Axis, value: float) -> str:
     return f"{1000 * value:.3g} ms per image" if axis == "time" else f"{amount_text(value)} {axis}"
 
 
-def cost_texts(cost: BackboneCost | None) -> list[str]:
+def cost_texts(choice: Choice, backbone: str) -> list[str]:
     """Parameters, multiply-adds, milliseconds per image and dimensions; a dash for what is not known."""
-    known = cost or BackboneCost()
-    time = f"{1000 / known.speed.rate:.3g}" if known.speed else "–"
+    known = choice.costs.get(backbone) or BackboneCost()
+    time = f"{1000 / known.speed.rate:.3g}{ELSEWHERE * choice.is_elsewhere(backbone)}" if known.speed else "–"
     counts = ["–" if number is None else amount_text(number) for number in (known.parameters, known.multiply_adds)]
     return [*counts, time, "–" if known.dimension is None else f"{known.dimension:,}"]
+
+
+def elsewhere_sentence(choice: Choice) -> str:
+    """What the mark of times means that are not compared; empty if none has it."""
+    names = [each.backbone for each in choice.ranking.entries if choice.is_elsewhere(each.backbone)]
+    of = {why_unknown(choice.costs.get(name), "time") for name in names}
+    here = f"; the others are of {machine_text(choice.machine)}" if choice.machine else ""
+    return f"{ELSEWHERE} Not compared: {joined(sorted(of))}{here}." if names else ""
 
 
 def choice_sentence(choice: Choice, titles: Mapping[str, str]) -> Markup:
@@ -47,6 +57,12 @@ def choice_sentence(choice: Choice, titles: Mapping[str, str]) -> Markup:
     sentence = Markup("{}.").format(leaders_sentence(ranking, titles, costs))
     if len(names) > 1:
         sentence = Markup("{} {}.").format(sentence, _cheapest(choice, names))
+        other = [name for name in names if choice.value(name, "time") is None]
+        if other and "time" in choice.axes:
+            why = why_unknown(choice.costs.get(other[0]), "time")
+            sentence = Markup("{} Their times are not compared: that of {} is {}.").format(
+                sentence, code(other[0]), why
+            )
     return Markup("{} {}").format(sentence, SAME_IMAGES) if ranking.of_episodes else sentence
 
 
@@ -94,10 +110,10 @@ def why_unknown(cost: BackboneCost | None, axis: Axis) -> str:
     if axis != "time":
         return cost.uncounted or "not counted"
     if cost.speed is None:
-        return "not measured: no features were extracted from images"
+        return "not measured, as no features were extracted from images"
     if cost.speed.together > 1:
         return f"measured together with {cost.speed.together - 1} more, in the same forward passes"
-    return f"measured elsewhere: {machine_text(cost.speed)}"
+    return f"measured elsewhere ({machine_text(cost.speed)})"
 
 
 def machine_text(speed: ForwardSpeed | Machine) -> str:
