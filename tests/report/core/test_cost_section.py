@@ -122,3 +122,20 @@ def test_a_time_of_another_machine_is_marked_and_the_cheapest_says_so(tmp_path: 
     first = choice_sentence(choice, {})
     assert "The cheapest of them is <code>small</code>" in first
     assert "NVIDIA A100" in first.partition("cheapest")[2]
+
+
+def test_a_cost_of_zero_is_drawn_at_the_edge_and_ticks_are_whole_numbers(tmp_path: Path) -> None:
+    costs = {"large": cost(2_000_000), "small": cost(500_000), "weak": cost(0)}
+    section = section_of(page_of(tmp_path, costs=costs))
+    [figure] = section.figures
+    assert [text for _, text in figure.x_ticks] == ["0", "0.5", "1", "2"]
+    points = {series.labels[0]: series.x[0] for series in figure.series if series.labels}
+    assert points == {"large": 2.0, "small": 0.5, "weak": figure.x_ticks[0][0]}
+    assert figure.x_range is not None
+    assert figure.x_range[0] < points["weak"] < 0.5
+
+
+def test_what_is_not_drawn_is_named(tmp_path: Path) -> None:
+    section = section_of(page_of(tmp_path))
+    assert all("weak" in figure.caption for figure in section.figures)
+    assert section.note.count("weak") == 3
