@@ -139,3 +139,12 @@ def test_what_is_not_drawn_is_named(tmp_path: Path) -> None:
     section = section_of(page_of(tmp_path))
     assert all("weak" in figure.caption for figure in section.figures)
     assert section.note.count("weak") == 3
+
+
+def test_a_backbone_looks_the_same_on_the_page_of_the_run_and_on_the_leaderboard(tmp_path: Path) -> None:
+    from unseen.analyses.core.study_leaderboard import study_leaderboard
+    from unseen.report.core.looks import page_looks
+    from unseen.report.leaderboard.study_page import study_leaderboard_page
+
+    page = page_of(tmp_path)
+    assert page_looks(study_leaderboard_page(study_leaderboard([tmp_path]))) == page_looks(page)

@@ -48,6 +48,7 @@ def study_leaderboard_page(board: StudyLeaderboard) -> Page:
             *(leaders(ranking, board.titles) for ranking in others),
         ],
         backbones=[Backbone(each.name, each.category) for each in board.backbones],
+        beside_published=board.beside_published,
     )
 
 
