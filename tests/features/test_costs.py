@@ -131,3 +131,11 @@ def test_the_threads_are_part_of_the_machine(monkeypatch: pytest.MonkeyPatch) ->
         assert own is not None
         found.add(own.device)
     assert len(found) == 2
+
+
+def test_quartiles_are_kept(tmp_path: Path) -> None:
+    measured = replace(speed(50), quartiles=(0.01, 0.02, 0.03))
+    keep_cost(tmp_path, net(), measured)
+    found = read_cost(tmp_path)
+    assert found is not None
+    assert found.speed == measured
