@@ -323,7 +323,9 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     backbones = record.get("backbones")
     for backbone in backbones if isinstance(backbones, list) else ():
         if isinstance(backbone, dict):
-            backbone.setdefault("cost", None)  # runs from before costs were recorded
+            cost = backbone.setdefault("cost", None)  # runs from before costs were recorded
+            if isinstance(cost, dict) and isinstance(cost.get("speed"), dict):
+                cost["speed"].setdefault("quartiles", None)  # and from before their spread was
     data = RunData(scores=(), **typed_fields(record, RunData, str(path), without=MEASURED))
     _check(data, path)
     return data, keys
