@@ -9,7 +9,7 @@ from typing import Any
 
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.monitoring.records import SCORES
 from unseen.reading.json_records import read_json, typed
 from unseen.runs.record import MONITOR, RUN
@@ -55,9 +55,8 @@ def keep_same(folder: Path, described: Mapping[str, Any], *, scored: bool) -> No
                 f"{folder}: has the scores of a monitor with {changed[0]}; {OTHER}, or replace=True to start anew"
             )
         return
-    with atomic_write(path) as file:
-        now = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
-        file.write(json.dumps({**record, "began": now, "version": __version__}, indent=1).encode())
+    now = datetime.now(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
+    write_text(path, json.dumps({**record, "began": now, "version": __version__}, indent=1))
 
 
 def _is_same(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

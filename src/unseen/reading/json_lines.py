@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from unseen.files import refuse_special
+
 
 def append_objects(path: Path, objects: Iterable[Mapping[str, Any]], *, durable: bool = False) -> None:
     """Append objects in one write; if it fails, the file is as before.
@@ -40,6 +42,7 @@ def append_objects(path: Path, objects: Iterable[Mapping[str, Any]], *, durable:
 
 def read_objects(path: Path) -> list[dict[str, Any]]:
     """The objects of a file, none if it is missing; lines that are no JSON object, such as torn ones, are left out."""
+    refuse_special(path)
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
