@@ -6,8 +6,8 @@ effective robustness, and the others' line, whose part is a jackknife over group
 prediction without group h. Degrees of freedom are those of the sum (Satterthwaite 1946), from n − 1 and H − 1. Test
 images are not drawn anew: all models share them, and the effect is about these test sets.
 
-The smallest effect that so many models resolve is (t₁ + t₂)·error at a power of 80%, at the level that remains for one
-of all effects (Bonferroni), so that it can be held against p-values after Holm's correction.
+The smallest effect that so many models resolve has a power of 80% (noncentral t) at the level that remains for one of
+all effects (Bonferroni), so that it can be held against p-values after Holm's correction.
 """
 
 from collections.abc import Iterator, Sequence
