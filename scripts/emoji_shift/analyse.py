@@ -15,11 +15,12 @@ import numpy as np
 
 from emoji_shift.ship import ID_SETS, OOD_SETS, PREDICTIONS, SEVERITIES, TABLE, Arrays
 from unseen.analyses.robustness.fits import ShiftSettings, study_shifts
+from unseen.analyses.robustness.found_subsets import ShiftSubsets
 from unseen.analyses.robustness.predictor_columns import Columns, Estimated, measures_of_table
 from unseen.analyses.robustness.predictor_words import statements
 from unseen.analyses.robustness.predictors import PredictorStudy, compare_predictors
 from unseen.analyses.robustness.subset_keys import SubsetKeys
-from unseen.analyses.robustness.subsets import ColumnHits, ShiftSubsets, find_subsets
+from unseen.analyses.robustness.subsets import ColumnHits, find_subsets
 from unseen.analyses.robustness.table import ShiftTable, read_accuracies, shift_table
 from unseen.metrics.agreement import agreement_line, expected_accuracy, refined_accuracy
 from unseen.metrics.paired.estimate import Estimate

@@ -4,9 +4,10 @@ Shi et al. 2024 ("LCA-on-the-line", arXiv 2407.16067): the mean of D(y, y′) ov
 wrongly (`unseen.ontology.class_distances`). Lower is better: mistakes are nearer misses. It is not defined for a model
 without mistakes.
 
-What is known of it grows with the number of mistakes and not with that of images: errors have as many degrees of freedom
-as mistakes, less one. Distances are skewed and few, so that t intervals of fewer than `FEWEST_MISTAKES` mistakes cover
-too little, and mistakes at one distance show no spread at all: there is no error then, and nothing is compared.
+What is known of it grows with the number of mistakes and not with that of images: errors have as many degrees of
+freedom as mistakes, less one. Distances are skewed and few, so that t intervals of fewer than `FEWEST_MISTAKES`
+mistakes cover too little, and mistakes at one distance show no spread at all: there is no error then, and nothing is
+compared.
 """
 
 import numpy as np

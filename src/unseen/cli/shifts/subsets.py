@@ -9,6 +9,7 @@ from unseen.analyses.robustness.subset_keys import SubsetKeys
 from unseen.cli.output import Json, console, note, print_json, print_table
 from unseen.cli.settings import setting_option
 from unseen.cli.study_options import DataOption, places_of
+from unseen.errors import UserError
 from unseen.reading.keys import with_texts
 
 PAGE = "subsets.html"
@@ -45,6 +46,11 @@ def subsets(
     from unseen.report.shifts.subset_pictures import pictures_of_runs
     from unseen.runs.tables import check_table_name
 
+    if place.is_file() and not is_results(place):
+        raise UserError(
+            f"{place}: subsets need to know which images each model gets right; give the folder of a run of shifts, or "
+            "its results exported with hits (unseen export RUN --hits)"
+        )
     page = out or (Path(PAGE) if is_results(place) else place / PAGE)
     check_writable(page.parent)
     if page.suffix != ".html":

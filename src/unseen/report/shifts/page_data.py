@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from unseen.analyses.robustness.fitted_model import FittedModel
 
 if TYPE_CHECKING:
+    from unseen.analyses.robustness.found_subsets import ShiftSubsets
     from unseen.analyses.robustness.group_effects import GroupEffect
     from unseen.analyses.robustness.of_runs import RunTable
     from unseen.analyses.robustness.predictors import PredictorStudy
     from unseen.analyses.robustness.severity import Severity
-    from unseen.analyses.robustness.subsets import ShiftSubsets
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from unseen.analyses.robustness.subsets import ClassShare, FoundSubset, ShiftSubsets
+from unseen.analyses.robustness.found_subsets import ClassShare, FoundSubset, ShiftSubsets
 from unseen.errors import option
 from unseen.metrics.subsets import CHANCE, LEAST_APART
 from unseen.report.core.model import Cell, Column, Figure, Gallery, Picture, Row, Section, Series, Table
