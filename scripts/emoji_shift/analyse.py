@@ -55,7 +55,7 @@ def predictors(table: Path, arrays: Arrays, fit_on: str | None = FIT_ON) -> Pred
     rows = read_accuracies(table)
     checked = shift_table(rows, ID_SETS, PREDICTED, group="group", unit="fraction", fit_on=fit_on)
     severities = [f"severity_{name.removeprefix('id_')}_{SEVERITIES[0]}" for name in ID_SETS]
-    columns = Columns([*measures_of_table(rows, severities, PREDICTED)], _agreement(checked, arrays))
+    columns = Columns([*measures_of_table(rows, severities, checked)], _agreement(checked, arrays))
     return compare_predictors(checked, ShiftSettings(sizes=_sizes(arrays, PREDICTED)), columns)
 
 

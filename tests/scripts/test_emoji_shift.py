@@ -169,8 +169,8 @@ def test_statements_of_the_page_hold() -> None:
     assert best.error.value == pytest.approx(1.53, abs=0.01)
     assert best.difference is not None
     assert best.difference.interval().high == pytest.approx(-2.06, abs=0.01)
-    assert best.adjusted is not None
-    assert best.adjusted < 0.01
+    assert best.p_holm is not None
+    assert best.p_holm < 0.01
     assert scores["id_emoji + id_drawings"].error.value == pytest.approx(2.46, abs=0.01)
     found = subsets(TABLE, arrays, SubsetKeys(permutations=19))
     assert len(found.found) == 8

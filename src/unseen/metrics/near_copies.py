@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-NEAR = 0.25
+NEAR = 0.2
 """The excess from which a model counts as a near-copy."""
 ERRORS = 4.0
 """And so many standard errors, which is more if images are few."""

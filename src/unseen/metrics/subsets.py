@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unseen.errors import UserError
+from unseen.metrics.comparisons import LEVEL
 from unseen.metrics.near_copies import near_copies
 
 Array = NDArray[np.float64]
@@ -48,7 +49,7 @@ LEAST_APART = 0.05
 """The share of models, at least two of them, that an image must separate from the others."""
 ENTRIES = 2**25
 """Cells of a matrix of chosen images × permutations and sizes that are processed at once: 128 MB."""
-CHANCE = 0.05
+CHANCE = LEVEL
 
 
 @dataclass(frozen=True, eq=False)

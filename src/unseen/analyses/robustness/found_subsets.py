@@ -11,7 +11,7 @@ from unseen.analyses.robustness.fitted_model import FittedModel
 from unseen.metrics.subsets import CHANCE, SubsetSearch
 from unseen.probes.units import ScoredImages
 from unseen.text.notebook import table_html
-from unseen.text.words import counted, joined, signed
+from unseen.text.words import counted, joined, p_text, signed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,7 @@ class FoundSubset:
         many = counted(int((found.used & ~found.searching).sum()), "model")
         within = f" within {self.groups} groups" if self.groups > 1 else ""
         told = (
-            f"correlation {signed(self.correlation, 2)} over the other {many}{within}, corrected p = {self.p_holm:.2g}"
+            f"correlation {signed(self.correlation, 2)} over the other {many}{within}, p (Holm) = {p_text(self.p_holm)}"
         )
         usual = f"on all images it is {signed(found.whole, 2)}"
         if self.negative:

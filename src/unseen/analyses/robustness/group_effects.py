@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from unseen.analyses.robustness.fits import ShiftFit, ShiftStudy
 from unseen.analyses.robustness.groups import AVERAGE
-from unseen.metrics.comparisons import holm
+from unseen.metrics.comparisons import LEVEL, holm, is_resolved
 from unseen.metrics.paired.estimate import Estimate
 from unseen.metrics.planes import determined, planes, with_ones
 from unseen.metrics.robustness import Method
@@ -27,7 +27,6 @@ Array = NDArray[np.float64]
 FEWEST_OTHERS = 3
 """Groups besides the one in question: fewer say nothing of how much lines of groups differ."""
 FEWEST_MODELS = 2
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class GroupEffect:
     @property
     def resolved(self) -> bool:
         """Whether the group is off the line of the others beyond chance."""
-        return self.p_holm <= LEVEL
+        return is_resolved(self.p_holm)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unseen.analyses.robustness.kept_predictions import KeptPredictions
 from unseen.analyses.robustness.latent_hierarchy import class_means, latent_distances
 from unseen.errors import UserError, did_you_mean
-from unseen.metrics.comparisons import holm
+from unseen.metrics.comparisons import holm, is_resolved
 from unseen.metrics.paired.estimate import Estimate
 from unseen.metrics.severity import Floats, has_error, mean_severity, mistake_distances, severity_difference
 from unseen.ontology.class_distances import By, ClassDistances, class_distances
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 K_MEANS, WORDNET, AUTO = "k-means", "wordnet", "auto"
 LOGITS = "logits"
-RESOLVED = 0.05
 UNITS: Mapping[By, str] = {"information": "bits", "depth": "edges"}
 
 
@@ -73,7 +72,7 @@ class Severity:
         others = [model for model in means if model != best]
         apart = [severity_difference(self.values[model][by], self.values[best][by]) for model in others]
         adjusted = holm(np.array([each.p_value for each in apart if each]))
-        return best, [model for model, p in zip(others, adjusted, strict=True) if p > RESOLVED]
+        return best, [model for model, p in zip(others, adjusted, strict=True) if not is_resolved(p)]
 
     def compared(self, by: By) -> list[str]:
         """The models that make enough mistakes, at different distances, for an interval and for comparisons."""

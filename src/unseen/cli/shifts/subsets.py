@@ -11,6 +11,7 @@ from unseen.cli.settings import setting_option
 from unseen.cli.study_options import DataOption, places_of
 from unseen.errors import UserError
 from unseen.reading.keys import with_texts
+from unseen.text.words import p_text
 
 PAGE = "subsets.html"
 
@@ -64,7 +65,7 @@ def subsets(
     columns = ["OOD test set", "ID test set", "images", "subset", "r, all", "r, choosing", "r, other half", "p (Holm)"]
     rows = [
         [each.ood, each.id_set, f"{each.images.count:,}", f"{len(each.subset):,}", f"{each.search.whole:.2f}",
-         f"{each.search.found[each.place]:.2f}", f"{each.correlation:.2f}", f"{each.p_holm:.2g}"]
+         f"{each.search.found[each.place]:.2f}", f"{each.correlation:.2f}", p_text(each.p_holm)]
         for each in found.found
     ]  # fmt: skip
     print_table("Correlations of accuracy with ID accuracy", columns, rows, right=columns[2:])
