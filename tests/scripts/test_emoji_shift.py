@@ -173,6 +173,6 @@ def test_statements_of_the_page_hold() -> None:
     assert best.p_holm < 0.01
     assert scores["id_emoji + id_drawings"].error.value == pytest.approx(2.46, abs=0.01)
     found = subsets(TABLE, arrays, SubsetKeys(permutations=19))
-    assert len(found.found) == 8
+    assert len(found.found) == 9
     assert not any(each.negative for each in found.found)
     assert "+1.45 points" in captions(TABLE)

@@ -70,6 +70,15 @@ def test_matches_plain_loops() -> None:
         assert average.error == pytest.approx(np.sqrt(variance))
 
 
+def test_the_spread_is_that_of_the_other_groups_around_their_line() -> None:
+    rows = pool()
+    others = rows[rows.group != "g2"]
+    design = np.c_[special.logit(others[["a", "b"]]), np.ones(len(others))]
+    weights = np.linalg.lstsq(design, special.logit(others["x"]), rcond=None)[0]
+    means = (others["x"] - special.expit(design @ weights)).groupby(others["group"]).mean()
+    assert found(group_effects(study(rows)), "g2", "x").spread == pytest.approx(100 * means.std(ddof=1))
+
+
 def test_smallest_effect_has_the_power_of_a_t_test() -> None:
     """By the distribution function of the noncentral t, at the level of one of 8 averages, and of 16 others."""
     effects = group_effects(study(pool()))

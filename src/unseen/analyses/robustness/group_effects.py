@@ -38,6 +38,8 @@ class GroupEffect:
         in_fit: whether these models are in the fit of the study; those that are only scored are a group of their own.
         p_holm: corrected for all effects under the same ID test sets: for all averages, or for all the others.
         smallest: the smallest effect that would be resolved with a power of 80%.
+        spread: standard deviation of the mean ρ of the other groups around the same line, in points: how far off it
+            groups usually are.
     """
 
     id_sets: tuple[str, ...]
@@ -48,6 +50,7 @@ class GroupEffect:
     effect: Estimate
     p_holm: float
     smallest: float
+    spread: float
 
     @property
     def resolved(self) -> bool:
@@ -57,10 +60,14 @@ class GroupEffect:
 
 @dataclass(frozen=True)
 class _Held:
-    """A group's ρ (m,) under the others' plane, and its mean prediction (H,) without each of the others, in points."""
+    """A group's ρ (m,) under the others' plane, and its mean prediction (H,) without each of the others, in points.
+
+    `others` are the mean ρ (H,) of the other groups under the same plane.
+    """
 
     rho: dict[str, float]
     without: Array
+    others: Array
 
 
 def group_effects(study: ShiftStudy) -> tuple[GroupEffect, ...]:
@@ -92,7 +99,10 @@ def _effects(study: ShiftStudy, subset: tuple[str, ...]) -> Iterator[GroupEffect
             shared = [
                 model for model in next(iter(by_ood.values())).rho if all(model in h.rho for h in by_ood.values())
             ]
-            every = [_Held({model: held.rho[model] for model in shared}, held.without) for held in by_ood.values()]
+            every = [
+                _Held({model: held.rho[model] for model in shared}, held.without, held.others)
+                for held in by_ood.values()
+            ]
             if len(shared) >= FEWEST_MODELS and len({len(held.without) for held in every}) == 1:
                 yield _effect(subset, AVERAGE, group, in_fit, every)
 
@@ -107,7 +117,10 @@ def _effect(subset: tuple[str, ...], ood: str, group: str, in_fit: bool, held: S
     both = own**2 / (n - 1) + line**2 / (others - 1)
     df = (own + line) ** 2 / both if both > 0 else float(n - 1)
     mean = float(rho.mean())
-    return GroupEffect(subset, ood, group, in_fit, n, Estimate(mean, mean, (own + line) ** 0.5, df), 1.0, np.inf)
+    spread = float(np.mean([each.others for each in held], axis=0).std(ddof=1))
+    return GroupEffect(
+        subset, ood, group, in_fit, n, Estimate(mean, mean, (own + line) ** 0.5, df), 1.0, np.inf, spread
+    )
 
 
 def _held_out(fit: ShiftFit, subset: tuple[str, ...], method: Method) -> Iterator[tuple[tuple[str, bool], _Held]]:
@@ -132,4 +145,7 @@ def _held_out(fit: ShiftFit, subset: tuple[str, ...], method: Method) -> Iterato
         predicted = method.scale.back(with_ones(x[rows]) @ fits.T)  # (m, 1 + H)
         rho = 100 * (accuracy[rows] - predicted[:, 0])
         models = [score.model for score, chosen in zip(fit.scores, rows, strict=True) if chosen]
-        yield key, _Held(dict(zip(models, rho.tolist(), strict=True)), 100 * predicted[:, 1:].mean(axis=0))
+        off = 100 * (accuracy - method.scale.back(with_ones(x) @ fits[0]))
+        usual = np.array([off[outside & (groups == name)].mean() for name in others])
+        without = 100 * predicted[:, 1:].mean(axis=0)
+        yield key, _Held(dict(zip(models, rho.tolist(), strict=True)), without, usual)

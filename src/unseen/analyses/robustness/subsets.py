@@ -141,7 +141,7 @@ def _left_out(found: Sequence[FoundSubset]) -> Iterator[str]:
     for names, sets in searched.items():
         yield (
             f"Searched without {counted(len(names), 'model')} on {joined([*sets])} that keep no hits on the same "
-            f"images, or belong to groups of fewer than four: {names_of(names)}."
+            f"images, or belong to groups of fewer than four without near-copies: {names_of(names)}."
         )
 
 
