@@ -149,6 +149,7 @@ def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage
         group_scores=tuple(asdict(group) | {"average": group.ood == AVERAGE} for group in group_scores(study)),
         notes=(*notes(study), *shown_note(study, most)),
         provenance=provenance,
+        level=settings.level,
         group_effects=group_effects(study),
         predictors=_predictors(study),
     )

@@ -15,7 +15,9 @@ def findings(page: ShiftPage) -> list[str]:
     """Which groups are off the line, how well ID accuracy predicts OOD accuracy, and the range of models around it."""
     if not page.panels:
         return list(_accuracies(page))
-    sentences = [sentence for panel in page.panels[:MOST_NAMED] for sentence in (_fit(panel), extremes(panel))]
+    sentences = [
+        sentence for panel in page.panels[:MOST_NAMED] for sentence in (_fit(panel), extremes(panel, page.level))
+    ]
     if len(page.panels) > MOST_NAMED:
         sentences.append(f"The tables below have {len(page.panels) - MOST_NAMED} more OOD test sets.")
     return [*_groups(page), *filter(None, sentences)]
@@ -37,26 +39,26 @@ def _fit(panel: OodPanel) -> str:
     )
 
 
-def extremes(panel: OodPanel) -> str:
+def extremes(panel: OodPanel, level: float = 0.95) -> str:
     """The range of effective robustness over models, with the intervals of both ends."""
     if not panel.points:
         return ""
     if len(panel.points) == 1:
         (only,) = panel.points
-        return f"{only.model} has an effective robustness of {_rho(only)} on {panel.name}."
+        return f"{only.model} has an effective robustness of {_rho(only, level)} on {panel.name}."
     highest, lowest = (choose(panel.points, key=lambda point: point.rho) for choose in (max, min))
     if _points(highest.rho) == _points(lowest.rho):
         return f"All models have the same effective robustness on {panel.name}: {_points(highest.rho)} points."
-    low, high = (_end(panel.points, point) for point in (lowest, highest))
+    low, high = (_end(panel.points, point, level) for point in (lowest, highest))
     return f"Effective robustness on {panel.name} goes from {low} to {high}."
 
 
-def _end(points: Sequence[FittedModel], extreme: FittedModel) -> str:
+def _end(points: Sequence[FittedModel], extreme: FittedModel, level: float) -> str:
     """An extreme value with its interval and model, or with all models that share the value as printed."""
     models = [point.model for point in points if _points(point.rho) == _points(extreme.rho)]
     if len(models) > 1:
         return f"{_points(extreme.rho)} points for {joined(models)}"
-    return f"{_rho(extreme)} for {extreme.model}"
+    return f"{_rho(extreme, level)} for {extreme.model}"
 
 
 def _groups(page: ShiftPage) -> Iterator[str]:
@@ -92,5 +94,5 @@ def _points(share: float) -> str:
     return signed(100 * share, 2)
 
 
-def _rho(point: FittedModel) -> str:
-    return f"{_points(point.rho)} points (95% interval {_points(point.low)} to {_points(point.high)})"
+def _rho(point: FittedModel, level: float) -> str:
+    return f"{_points(point.rho)} points ({level:.0%} interval {_points(point.low)} to {_points(point.high)})"
