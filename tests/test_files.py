@@ -17,7 +17,8 @@ from unseen import files
 from unseen.errors import UserError
 from unseen.files import atomic_write, read_table, read_text, remove_unfinished, write_table
 
-CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12).map(str.strip)
+ACTING = ["Cs", "Cc", "Cf", "Zl", "Zp"]
+CELLS = st.text(st.characters(codec="utf-8", exclude_categories=ACTING), max_size=12).map(str.strip)
 
 
 @given(st.lists(st.tuples(CELLS.filter(bool), CELLS), max_size=6))
@@ -94,9 +95,12 @@ def test_a_repeated_column_is_refused(tmp_path: Path) -> None:
         list(read_table(tmp_path / "t.csv", ["a"]))
 
 
-def test_a_text_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_is_too_long_or_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MOST_CHARACTERS", 1000)
-    with pytest.raises(UserError, match="/dev/zero: larger than 1.0 kB"):
+    (tmp_path / "long").write_text("x" * 1001)
+    with pytest.raises(UserError, match="/long: larger than 1.0 kB"):
+        read_text(tmp_path / "long")
+    with pytest.raises(UserError, match="/dev/zero: a device"):
         read_text(Path("/dev/zero"))
 
 

@@ -33,6 +33,7 @@ RESULTS = {
     "ConceptLevels": ["unseen.api.levels", "unseen.ontology.levels.Levels"],
     "Concept": ["unseen.ontology.levels"],
     "Robustness": ["unseen.api.shifts", "unseen.analyses.robustness.fits.ShiftStudy"],
+    "PredictorStudy": ["unseen.analyses.robustness.predictors"],
     "Leaderboard": ["unseen.papers.leaderboard"],
     "Duplicates": ["unseen.analyses.duplicates.pairs"],
     "Panels": ["unseen.analyses.panels.of_runs"],

@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from tempfile import NamedTemporaryFile, TemporaryFile
 from typing import IO
 
 from unseen.errors import UserError, did_you_mean
+from unseen.text.plain import escaped_text, plain_text
 
 try:
     import fcntl
@@ -24,17 +26,32 @@ LFS = "version https://git-lfs."
 """The beginning of the text that a clone without Git LFS has instead of a large file."""
 LFS_POINTER = "a Git LFS pointer instead of the file; get the files with: git lfs pull"
 SEPARATORS = (",", ";", "\t")
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
+FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\r]")
 QUOTED = re.compile(r'"[^"]*"')
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 """First bytes of Excel and LibreOffice files: a zip archive, or the older compound file."""
 
 
+def refuse_special(path: Path) -> None:
+    """Refuse whatever is not a file on a disk before it is opened: a FIFO waits for ever, and a device may be endless.
+
+    A folder, or nothing at all, is left to whoever opens it.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = "a FIFO" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+        raise UserError(f"{path}: {kind}, and only regular files are read; copy its content to a file and give that")
+
+
 def read_text(path: Path, *, first_line: bool = False) -> str:
     """The contents of a UTF-8 text file (without a byte-order mark), or its first line.
 
-    Endless files are refused, and pointers of Git LFS, which are text but not that of the file.
+    Pointers of Git LFS, which are text but not that of the file, are refused, and so is all that is no regular file.
     """
+    refuse_special(path)
     try:
         with path.open(encoding="utf-8-sig") as file:
             text = file.readline(MOST_CHARACTERS + 1) if first_line else file.read(MOST_CHARACTERS + 1)
@@ -53,8 +70,18 @@ def read_text(path: Path, *, first_line: bool = False) -> str:
     return text
 
 
+def read_bytes(path: Path) -> bytes:
+    """The contents of a regular file."""
+    refuse_special(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+
+
 def is_lfs_pointer(path: Path) -> bool:
     """Whether a file only names the one that Git LFS would put in its place."""
+    refuse_special(path)
     with suppress(OSError), path.open("rb") as file:
         return file.read(len(LFS)) == LFS.encode()
     return False
@@ -147,6 +174,21 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         raise UserError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically; every text file that has names of others in it is written by this function.
+
+    Characters that act instead of being shown are escaped in the strings of JSON and TOML, which keeps them, and
+    replaced in all other formats. A page cleans its texts itself, as it also contains scripts.
+    """
+    kind = path.suffix.lower()
+    if kind in (".json", ".toml"):
+        text = escaped_text(text, long=kind == ".toml")
+    elif kind != ".html":
+        text = plain_text(text)
+    with atomic_write(path) as file:
+        file.write(text.encode(errors="replace"))
+
+
 def remove_unfinished(folder: Path) -> None:
     """Delete leftovers of interrupted `atomic_write`s in and below a folder, but no file that is being written now."""
     if fcntl is None:
@@ -173,7 +215,8 @@ def _unfinished_file(path: Path) -> "IO[bytes]":
 def csv_cell(value: object) -> object:
     """A value as a CSV cell: an apostrophe is put before text that a spreadsheet would execute as a formula.
 
-    This is text that begins with =, +, -, @, a tab or a line end, except for numbers. Apostrophes before these
+    This is text that begins with =, +, -, @, also in full width or behind spaces, which a spreadsheet may drop, or with
+    a tab or a line end, except for numbers. Apostrophes before these
     characters count as part of the text, so that reading removes exactly the one that writing added.
     """
     return f"'{value}" if isinstance(value, str) and FORMULA.match(value) and not _is_number(value) else value
@@ -195,10 +238,12 @@ def write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[objec
     """Write a CSV file atomically, with Unix line ends; `read_table` returns the same texts (see `csv_cell`)."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([csv_cell(name) for name in header])
+    # Names with other separators are quoted, since the header tells readers which one it is.
+    odd = any(mark in name for name in header for mark in SEPARATORS)
+    first = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL)
+    first.writerow([csv_cell(name) for name in header])
     writer.writerows([csv_cell(value) for value in row] for row in rows)
-    with atomic_write(path) as file:
-        file.write(text.getvalue().encode())
+    write_text(path, text.getvalue())
 
 
 def byte_size(count: int) -> str:

@@ -85,6 +85,8 @@ def test_images_as_on_the_command_line(unseen: Unseen, tmp_path: Path, backbone:
     assert python == command or on_gpu()  # which adds in an order of its own
     written = [json.loads((folder / "run.json").read_text()) for folder in (run.folder, tmp_path / "command")]
     assert all(each.pop("written") for each in written)  # when, and with which versions
+    speeds = [each["cost"].pop("speed") for record in written for each in record["backbones"]]
+    assert {(speed["images"] > 0, speed["seconds"] > 0) for speed in speeds} == {(True, True)}
     assert written[0] == written[1]
     plan = package.run(study, backbone, out=run, dry_run=True)
     assert isinstance(plan, Plan)

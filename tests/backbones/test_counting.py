@@ -1,5 +1,6 @@
 """Parameters and multiply-adds: counted by hand, by PyTorch's own counter, and as published."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -149,3 +150,39 @@ def test_an_operation_without_a_formula_is_named() -> None:
     found = count(backbone(Own()))
     assert (found.parameters, found.multiply_adds) == (16, None)
     assert "unseen_tests::scaled" in found.uncounted
+
+
+class After(nn.Module):
+    """A convolution with 12 products per pixel, a mean over pixels, and what is done with its four values."""
+
+    def __init__(self, then: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.conv, self.then = nn.Conv2d(3, 4, 1), then
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.then(self.conv(images).mean((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("then", "products"),
+    [
+        (lambda x: torch.mv(torch.ones(7, 4), x[0])[None], 28),
+        (lambda x: x[0] @ torch.ones(4, 7), 28),
+        (lambda x: torch.addmv(torch.zeros(7), torch.ones(7, 4), x[0])[None], 28),
+        (lambda x: torch.dot(x[0], x[0])[None, None], 4),
+        (lambda x: torch.addbmm(torch.zeros(1, 7), x.expand(3, 1, 4), torch.ones(3, 4, 7)), 84),
+        (lambda x: torch.zeros(3, 1, 7).baddbmm_(x.expand(3, 1, 4), torch.ones(3, 4, 7))[0], 84),
+        (lambda x: torch.einsum("bi,oi->bo", x, torch.ones(7, 4)), 28),
+        (lambda x: nn.functional.layer_norm(torch.relu(x), (4,)).softmax(1) * 2, 0),
+        (lambda x: nn.functional.bilinear(x, x, torch.ones(5, 4, 4)), None),
+        (lambda x: torch.cdist(x, torch.ones(7, 4)), None),
+        (lambda x: torch.fft.rfft(x).real, None),
+        (lambda x: x @ torch.matrix_exp(torch.ones(4, 4)), None),
+    ],
+)
+def test_every_product_is_counted_or_the_number_is_unknown(
+    then: Callable[[Tensor], Tensor], products: int | None
+) -> None:
+    found = count(backbone(After(then)))
+    assert found.multiply_adds == (None if products is None else 12 * SIZE * SIZE + products)
+    assert bool(found.uncounted) == (products is None)

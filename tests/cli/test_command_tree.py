@@ -39,7 +39,7 @@ def test_few_commands_in_panels() -> None:
 
 
 FORMER = ("concepts", "tasks", "shifts run")
-MOST_OPTIONS, ALL_OPTIONS = 20, 209
+MOST_OPTIONS, ALL_OPTIONS = 20, 210
 
 
 def own_options(command: Any) -> list[Any]:

@@ -196,3 +196,10 @@ def test_own_backbones_on_imagenet_cog_are_ranked_among_themselves(unseen: Unsee
     with (tmp_path / "site/leaderboard.csv").open() as file:
         own = {row["model"]: row["own_group"] for row in csv.DictReader(file) if row["own_group"]}
     assert own["worse"] == "2"
+
+
+def test_a_site_of_another_study_names_the_page_to_write_instead(unseen: Unseen, tmp_path: Path) -> None:
+    run = write_hit_run(tmp_path / "run", ["a", "b"], normal_hits({"a": 0.9, "b": 0.5}, 50))
+    refused = unseen("leaderboard", run, "--site", tmp_path / "site")
+    assert refused.code == 2
+    assert "--out page.html" in " ".join(refused.err.split())

@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 from result_records import concept_records
 
+from unseen.errors import UserError
+from unseen.exchange import contributions
 from unseen.exchange.contributions import beside_published, read_contributions
 from unseen.exchange.export import write_results
 from unseen.exchange.record import ResultRecord, ResultsFile
 from unseen.papers.concept_generalization import DOMAINS
 from unseen.probes.protocol import COG_V2_PRUNED
+from unseen.report.leaderboard.site import _addresses
 from unseen.runs.setup import ProtocolUsed
 
 
@@ -49,6 +52,27 @@ def test_the_same_data_twice_are_two_models(tmp_path: Path) -> None:
     assert [each.name for each in read_contributions([first, second])] == ["mine", "mine (second)"]
     third = written(tmp_path / "b" / "second.json", concept_records(0.02))
     assert [each.name for each in read_contributions([first, second, third])][2] == "mine (second 2)"
+
+
+def test_models_of_one_name_are_told_apart_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contributions, "MOST_OF_A_NAME", 4)
+    files = [written(tmp_path / str(n) / "m.json", concept_records(0.01 * n)[:1]) for n in range(5)]
+    found = [each.name for each in read_contributions(files[:4])]
+    assert found == ["mine", "mine (m)", "mine (m 2)", "mine (m 3)"]
+    with pytest.raises(UserError, match=r"4/m\.json: .* 4 "):
+        read_contributions(files)
+
+
+@pytest.mark.parametrize("name", ["模型", "a", "A!"])
+def test_every_model_has_a_file_name_of_its_own(name: str) -> None:
+    record = concept_records()[0]
+
+    def addresses(count: int) -> list[str]:
+        return _addresses([contributions.Contribution(name, ("r.json",), (record,))] * count)
+
+    stem = "model" if name == "模型" else "a"
+    assert addresses(3) == [stem, f"{stem}-2", f"{stem}-3"]
+    assert len({*addresses(5_000)}) == 5_000
 
 
 def test_the_papers_own_protocol_is_used_if_a_model_has_several() -> None:

@@ -247,3 +247,15 @@ def test_studies_are_embedded_as_text_and_as_settings(tmp_path: Path) -> None:
     Draft202012Validator(json.loads(PLACE.read_text())).validate(older)
     (tmp_path / "older.json").write_text(json.dumps(older))
     assert list(read_results_file(tmp_path / "older.json").studies) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (r"\input{x}", r"\input{x}"), (r"a \textbf{b}", r"a \textbf{b}"), (r"\x", r"\x"),
+        ("C:\\Users\\jane\\x.pth", "x.pth"),
+        (r"\\server\share\x.pth", "x.pth"), (r"\data\x.pth", "x.pth"), ("{/home/jane/x.pth}", "{x.pth}"),
+    ],
+)  # fmt: skip
+def test_backslashes_of_names_are_kept(text: str, kept: str) -> None:
+    assert without_places({"name": text}) == {"name": kept}

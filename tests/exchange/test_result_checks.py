@@ -22,6 +22,7 @@ from unseen.papers.comparability import ScoredData
 from unseen.papers.concept_generalization import DOMAINS
 from unseen.probes.many_shot import ERICSSON_2021
 from unseen.probes.protocol import COG_V2, COG_V2_SHORT, LogisticProtocol
+from unseen.reading.json_records import plain
 from unseen.runs.data import Backbone, Domain, RunData
 from unseen.runs.score import Score
 from unseen.runs.setup import ProtocolUsed
@@ -248,3 +249,75 @@ def test_whatever_value_is_damaged_it_is_said_and_no_more(tmp_path: Path) -> Non
         with suppress(UserError):
             [run_of_records(each.records) for each in read_contributions([path])]
     assert invalid > 60
+
+
+def changed(way: tuple[Any, ...], value: Any) -> str:
+    """A results file of one record with one value changed."""
+    record = plain(ResultsFile("unseen-results", 1, "1", concept_records()[:1]))
+    inner: Any = record["records"][0]
+    for key in way[:-1]:
+        inner = inner[key]
+    inner[way[-1]] = value
+    return json.dumps(record)
+
+
+SPLITS = {"seed": None, "test": None, "max_train": None, "hash": None}
+
+
+@pytest.mark.parametrize(
+    ("way", "value"),
+    [
+        (("data", "classes"), 0), (("data", "classes"), 10**18), (("data", "classes"), 10**400),
+        (("data", "images"), {"test": -1}), (("data", "images"), {"test": 10**20}), (("data", "images"), {"test": 10}),
+        (("data", "limit"), 0), (("data", "similarity"), 1e308), (("data", "splits"), SPLITS | {"test": -1}),
+        (("backbone", "dimension"), 0), (("backbone", "dimension"), 10**15), (("backbone", "parameters"), -1),
+        (("backbone", "imagenet_top1"), 1.5), (("made", "seconds"), -1.0), (("made", "last"), "yesterday"),
+        (("made", "first"), "2026-13-01T00:00:00Z"), (("made", "first"), "2026-01-01T25:00:00Z"),
+        (("backbone", "name"), "mine\rforged"), (("data", "title"), "a\nb"), (("scores", 0, "metric"), "\u202etop1"),
+    ],
+)  # fmt: skip
+def test_facts_out_of_range_are_errors(tmp_path: Path, way: tuple[Any, ...], value: Any) -> None:
+    (tmp_path / "r.json").write_text(changed(way, value))
+    found = check_results(tmp_path / "r.json")
+    assert {each.severity for each in found} == {"error"}
+    assert all(len(each.text) < 400 and each.text.isprintable() for each in found)
+
+
+def test_dates_are_in_order(tmp_path: Path) -> None:
+    for first, last, wrong in (
+        ("2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z", True), ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", False),
+        ("2026-01-01T01:00:00+02:00", "2026-01-01T00:00:00Z", False), ("2026-01-01", "2026-01-02", False),
+    ):  # fmt: skip
+        changed_dates = [
+            replace(each, made=replace(each.made, first=first, last=last)) for each in concept_records()
+        ]  # fmt: skip
+        assert any("after last" in each.text for each in found(tmp_path, changed_dates)) == wrong
+
+
+@pytest.mark.parametrize("key", ["version", "value"])
+def test_a_key_that_is_there_twice_is_an_error(tmp_path: Path, key: str) -> None:
+    text = changed(("data", "limit"), None)
+    (tmp_path / "r.json").write_text(text.replace(f'"{key}": ', f'"{key}": 1, "{key}": ', 1))
+    [finding] = check_results(tmp_path / "r.json")
+    assert (finding.severity, f"'{key}'" in finding.text) == ("error", True)
+
+
+@pytest.mark.parametrize("values", [[1.7e308] * 3, [1e308, -1e308, 1.0], [1.7e308]])
+def test_the_largest_numbers_do_not_overflow(tmp_path: Path, values: list[float]) -> None:
+    facts = {"lower": None, "upper": None, "higher_is_better": True, "unit": "score"}
+    first = concept_records()[0]
+    ends = [Interval95(over, -1.7e308, 1.7e308) for over in ("seeds", "concepts", "episodes", "images")]
+    for intervals in ([], ends):
+        odd = with_score(
+            replace(first, settings={**first.settings, "mine": facts}), metric="mine", values=values, value=values[0],
+            seeds=[*range(len(values))], deviation=0.0 if len(values) > 1 else None, intervals=intervals,
+        )  # fmt: skip
+        assert any(each.severity == "error" for each in found(tmp_path, [odd])) == (
+            bool(intervals) or len({*values}) > 1
+        )
+
+
+def test_a_huge_seed_takes_no_memory(tmp_path: Path) -> None:
+    records = concept_records()
+    findings = found(tmp_path, [with_score(records[0], seeds=[10**300]), *records[1:]])
+    assert [("no value for the seed 0" in each.text, each.severity) for each in findings] == [(True, "warning")]

@@ -73,3 +73,10 @@ def test_mistakes_are_told_with_file_and_line(tmp_path: Path, text: str, message
         loaded(own_file(write(tmp_path / "mine.py", text)))
     with pytest.raises(UserError, match="no such file"):
         own_file(tmp_path / "none.py")
+
+
+@pytest.mark.parametrize("each", ["not {}", "1 + {}", "-{}", "a.{}"])
+def test_code_that_is_nested_too_deeply_gets_one_sentence(tmp_path: Path, each: str) -> None:
+    start, end = each.split("{}")
+    with pytest.raises(UserError, match="mine.py: .*nested too deeply"):
+        own_file(write(tmp_path / "mine.py", f"x = {start * 100_000}a{end * 100_000}\n"))

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from unseen.backbones.backbone import Backbone
 from unseen.data.core.manifest import whole
+from unseen.features import costs
 from unseen.features.costs import COST, BackboneCost, ForwardClock, ForwardSpeed, best_known, keep_cost, read_cost
 from unseen.features.extract import extract
 
@@ -75,6 +76,7 @@ def test_the_longer_measurement_is_kept(tmp_path: Path) -> None:
     [
         "{", "[]", '{"parameters": "many"}', '{"parameters": -1}', '{"unknown": 1}',
         json.dumps({"speed": vars(speed(10, 0.0))}), json.dumps({"speed": vars(speed(0))}),
+        json.dumps({"speed": vars(replace(speed(10), quartiles=(1.0, 0.5, 2.0)))}),
     ],
 )  # fmt: skip
 def test_a_damaged_note_is_no_note(tmp_path: Path, content: str) -> None:
@@ -102,3 +104,38 @@ def test_the_best_known_cost() -> None:
     assert best_known([None, bare, short, long]) == long
     assert best_known([bare, None]) == bare
     assert best_known([None]) is None
+
+
+def test_a_slow_pass_does_not_change_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0.0, 9.0, 0.0, 1.0, 0.0, 1.2, 0.0, 1.1, 0.0, 30.0, 0.0, 1.0])
+    monkeypatch.setattr(costs, "perf_counter", lambda: next(times))
+    clock = ForwardClock(torch.device("cpu"))
+    for _ in range(6):
+        with clock.timing(10):
+            pass
+    found = clock.speed("single", 10, 1)
+    assert found is not None
+    assert found.quartiles == pytest.approx((0.1, 0.11, 0.12))
+    assert (found.rate, found.spread) == pytest.approx((1 / 0.11, 1.2))
+    assert found.seconds == pytest.approx(34.3)
+
+
+def test_the_threads_are_part_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = set[str]()
+    for threads in (1, 2):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        clock = ForwardClock(torch.device("cpu"))
+        with clock.timing(4):
+            pass
+        own = clock.speed("single", 4, 1)
+        assert own is not None
+        found.add(own.device)
+    assert len(found) == 2
+
+
+def test_quartiles_are_kept(tmp_path: Path) -> None:
+    measured = replace(speed(50), quartiles=(0.01, 0.02, 0.03))
+    keep_cost(tmp_path, net(), measured)
+    found = read_cost(tmp_path)
+    assert found is not None
+    assert found.speed == measured

@@ -89,3 +89,23 @@ def test_models_that_always_agree_do_not_break_the_line() -> None:
 def test_refuses(known: np.ndarray, shifted: np.ndarray, message: str) -> None:
     with pytest.raises(UserError, match=message):
         agreement_line(known, shifted)
+
+
+@pytest.mark.parametrize("extreme", [200, 60_000, 2**40, -3])
+def test_agreement_counts_classes_of_any_size(extreme: int) -> None:
+    predictions = np.random.default_rng(0).integers(0, 3, (4, 50)) * extreme
+    pairs = np.column_stack(np.triu_indices(4, 1))
+    expected = [float((predictions[i] == predictions[j]).mean()) for i, j in pairs]
+    assert agreements(predictions, pairs).tolist() == expected
+
+
+def test_refined_estimates_are_the_least_squares_of_all_pairs() -> None:
+    known, shifted = (population(np.linspace(-0.5, 1.5, 30), shift, 300, seed)[0] for shift, seed in ((0, 1), (0.5, 2)))
+    line = agreement_line(known, shifted)
+    accuracy = np.linspace(0.2, 0.9, 30)
+    halves = np.zeros((len(line.pairs), 30))
+    np.put_along_axis(halves, line.pairs, 0.5, axis=1)
+    on_id, on_ood = (stats.norm.ppf(each) for each in (line.id_agreement, line.ood_agreement))
+    right = on_ood + line.fit.weights[0] * (halves @ stats.norm.ppf(accuracy) - on_id)
+    expected = stats.norm.cdf(np.linalg.lstsq(halves, right, rcond=None)[0])
+    assert np.abs(refined_accuracy(line, accuracy) - expected).max() < 1e-12

@@ -11,6 +11,7 @@ from scipy import optimize, special, stats
 from sklearn.linear_model import LinearRegression
 
 from unseen.errors import UserError
+from unseen.metrics import model_draws, planes, rho_intervals, robustness
 from unseen.metrics.accuracy_scales import PROBIT
 from unseen.metrics.robustness import (
     METHODS,
@@ -172,7 +173,11 @@ def test_batches_of_resamples_and_models_change_nothing(monkeypatch: pytest.Monk
     draws = bootstrap_fits(x, y, resamples=40)
     ends = robustness_intervals(draws, x, y)
     assert (ends == interval(bootstrap_robustness(draws, x, y))).all()
-    monkeypatch.setattr("unseen.metrics.robustness.ENTRIES", 60)
+    model_draws._kept.cache_clear()
+    monkeypatch.setattr(robustness, "ENTRIES", 60)
+    monkeypatch.setattr(model_draws, "ENTRIES", 60)
+    monkeypatch.setattr(planes, "ROWS_TOGETHER", 10)
+    monkeypatch.setattr(rho_intervals, "TOGETHER", 100)
     assert np.allclose(bootstrap_fits(x, y, resamples=40), draws, rtol=1e-10)
     assert np.allclose(robustness_intervals(draws, x, y), ends, rtol=1e-12)
 

@@ -4,6 +4,8 @@ import errno
 import fcntl
 import os
 import signal
+import socket
+import threading
 import time
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -20,7 +22,7 @@ from unseen.files import atomic_write, remove_unfinished
 from unseen.probes.by_name.classifier import Classifier, Outputs
 from unseen.probes.job import Job, fits_kept
 from unseen.runs.data import Backbone, Domain, RunData
-from unseen.runs.lock import LOCK, UnlockedWarning, folder_lock, shared_use
+from unseen.runs.lock import LOCK, PATIENCE, UnlockedWarning, folder_lock, shared_use
 from unseen.runs.record import extend_run, read_run
 from unseen.runs.results import RESULTS, write_result
 from unseen.runs.setup import FeatureKey, ProtocolUsed
@@ -164,3 +166,28 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written to"), folder_lock(tmp_path / "file" / "run"):
         pass
+
+
+def hold_until_told(folder: Path, telling: Connection) -> None:
+    with folder_lock(folder):
+        telling.send(os.getpid())
+        telling.recv()
+
+
+def test_who_waits_says_for_whom_and_since_when(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with folder_lock(tmp_path):
+        pass
+    assert (tmp_path / LOCK).read_bytes() == b""
+    there, here = context().Pipe()
+    other = start_alone(hold_until_told, tmp_path, there)
+    process = here.recv()
+    started = time.monotonic()
+    release = threading.Timer(4.0, here.send, (None,))
+    release.start()
+    with folder_lock(tmp_path):
+        waited = time.monotonic() - started
+    other.join()
+    [told] = [each for each in caplog.records if each.name == "unseen"]
+    assert f"process {process} on {socket.gethostname()} since 20" in told.getMessage()
+    assert "\n" not in told.getMessage()
+    assert PATIENCE < 5 < waited + 2

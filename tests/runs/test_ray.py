@@ -4,8 +4,11 @@ import gc
 import os
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +35,7 @@ from unseen.runs.execute import OneByOne, execute
 from unseen.runs.executors import choose_executor
 from unseen.runs.extraction import Pass, extract_passes
 from unseen.runs.means import Means
-from unseen.runs.ray_cluster import Examined, Node, connect, refusal
+from unseen.runs.ray_cluster import DIED, Examined, Node, connect, refusal, tell_errors_in_one_sentence
 from unseen.runs.ray_local import is_loopback, listening, on_loopback, start_local
 from unseen.runs.results import RESULTS, missing
 from unseen.studies.probed_features import probed_features
@@ -287,3 +290,48 @@ def test_only_the_process_that_distributes_the_jobs_logs(cluster: Any, tmp_path:
         (each.shots, each.seed, each.metric, each.value) for each in run.scores
     }
     assert len(own.scores) == len(run.scores) == 6
+
+
+def test_errors_of_ray_are_one_sentence_each(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    worker = pytest.importorskip("ray._private.worker")
+    monkeypatch.setattr(worker, "print_to_stdstream", print)
+    tell_errors_in_one_sentence()
+    for lines in (["Raylet is terminated.\n[state-dump] \x1b[33m" + "x" * 5000], ["The node died"], ["out of\nroom"]):
+        worker.print_to_stdstream({"lines": lines, "pid": "raylet", "is_err": False}, ignore_prefix=False)
+    assert [each.getMessage() for each in caplog.records if each.name == "unseen"] == [DIED, "Ray: out of room"]
+
+
+@pytest.mark.long_suite
+def test_the_death_of_the_node_of_the_driver_ends_no_command(cluster: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("train", "test"):
+        y = np.arange(4).repeat(20)
+        np.savez(tmp_path / f"{name}.npz", X=np.eye(4, 8)[y] + rng.standard_normal((80, 8)), y=y)
+    words = [
+        "--probes",
+        "logistic",
+        "--seeds",
+        "5",
+        "--shots",
+        "1,2,5,all",
+        "--set",
+        "logistic.protocol=cog-v2-short",
+        "--workers",
+        "1",
+    ]
+    command = [sys.executable, "-m", "unseen", "probe", tmp_path / "train.npz", tmp_path / "test.npz", *words]
+    done = subprocess.run([*command, "--out", tmp_path / "here"], capture_output=True, check=True, text=True)
+    driver = subprocess.Popen(
+        [*command, "--executor", "ray", "--out", tmp_path / "ray"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    while driver.poll() is None and not list((tmp_path / "ray/results").glob("*.json")):
+        time.sleep(0.02)
+    for process in cluster.head_node.all_processes["raylet"]:
+        os.kill(process.process.pid, signal.SIGKILL)
+    out, err = driver.communicate(timeout=120)
+    assert driver.returncode == 0, err
+    assert (tmp_path / "ray/scores.csv").read_text() == (tmp_path / "here/scores.csv").read_text()
+    assert len(out) < 2 * len(done.stdout)
+    assert "state-dump" not in out + err
+    assert err.count(DIED) <= 1

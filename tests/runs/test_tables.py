@@ -16,6 +16,7 @@ from unseen.runs.score import Score
 from unseen.runs.tables import (
     SAMPLES,
     bootstrap_interval,
+    nearly_bootstrap_interval,
     score_table,
     summarise,
     wide,
@@ -150,3 +151,10 @@ def test_only_top1_of_the_regression_has_an_interval_over_concepts() -> None:
     ]
     assert known[["concept_low", "concept_high"]].to_numpy().tolist() == [[0.5, 0.7]]
     assert len(table) == len(summarise(score_table(scores)))
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 5, 12])
+def test_intervals_of_checks_are_those_of_tables(seeds: int) -> None:
+    values = np.random.default_rng(seeds).random(seeds).tolist()
+    for each in (values, [0.25] * seeds):
+        assert nearly_bootstrap_interval(each) == pytest.approx(bootstrap_interval(each), abs=1e-14)

@@ -100,7 +100,9 @@ def stages(monkeypatch: pytest.MonkeyPatch) -> list[Stage]:
     found: list[Stage] = []
 
     def opened(study: Study, given: Given, means: Means, watch: Watch, part: Part) -> Any:
-        return SimpleNamespace(stages=list(found), means=means, watch=watch, part=part)
+        nothing = SimpleNamespace(entries=[]), SimpleNamespace(data=[])
+        parts = {"study": study, "given": given, "backbones": nothing[0], "opened": nothing[1]}
+        return SimpleNamespace(stages=list(found), means=means, watch=watch, part=part, **parts)
 
     monkeypatch.setattr(engine, "open_study", opened)
     monkeypatch.setattr(engine, "kept_study", lambda opened, out: KeptStudy(STUDY, {}))

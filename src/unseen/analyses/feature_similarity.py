@@ -24,7 +24,7 @@ from unseen.data.core.rows import ALL
 from unseen.errors import UserError
 from unseen.features.features import Features
 from unseen.features.store import Shards, read_manifest, read_store
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.metrics.similarity import NEIGHBOURS, PERMUTATIONS, PairSimilarity, Similarities, similarities
 from unseen.reading.json_records import read_json, typed
 from unseen.runs.data import RunData
@@ -99,8 +99,8 @@ def feature_similarity(data: RunData, *, keep: bool = True) -> FeatureSimilarity
         entries[key] = entry
         every.append(_read(domain.name, tuple(chosen), entry))
     if keep and len(data.folders) == 1 and entries.keys() - known.keys():
-        with suppress(UserError), atomic_write(data.folders[0] / FILE) as file:
-            file.write(json.dumps({**known, **entries}, separators=(",", ":")).encode())
+        with suppress(UserError):
+            write_text(data.folders[0] / FILE, json.dumps({**known, **entries}, separators=(",", ":")))
     return FeatureSimilarity(tuple(every), tuple(left_out))
 
 

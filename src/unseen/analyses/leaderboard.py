@@ -56,7 +56,13 @@ def leaderboard_with_runs(
     clauses = [f"{', '.join(names)}: {why}" for why, names in refused.items()]
     left_out = [f"Left out: {clause}." for clause in clauses]
     if not runs and not elsewhere:
-        raise UserError(f"none of these models can be ranked among the published ones: {'; '.join(clauses)}")
+        advice = ""
+        if behind:
+            advice = (
+                f"; a site is for studies of ImageNet-CoG, and {option('out', 'page.html')} instead of it writes the "
+                "leaderboard of other studies"
+            )
+        raise UserError(f"none of these models can be ranked among the published ones: {'; '.join(clauses)}{advice}")
     if not runs:
         return leaderboard(shots=shots, by=by, notice=" ".join(left_out))
     data, called = _merged(runs)

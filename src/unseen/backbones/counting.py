@@ -1,7 +1,9 @@
 """What a backbone costs on any machine: the parameters and the multiply-adds behind its features of one image.
 
 Both are counted in one forward pass of an image of zeros, from the operations that PyTorch carries out. What comes
-after the layer of the features, such as the classifier, is not run and hence not counted.
+after the layer of the features, such as the classifier, is not run and hence not counted. Products of matrices,
+convolutions and attention are counted; what works on each value by itself, reduces, normalizes, pools, interpolates or
+moves values is not (`free_operations`). Of a network with any other operation, the number is unknown.
 """
 
 from collections.abc import Iterator
@@ -11,16 +13,39 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 from unseen.backbones.backbone import Backbone, device_of
+from unseen.backbones.free_operations import is_free
 
-OPAQUE = ("mkldnn", "_mkldnn", "miopen", "cudnn_rnn", "_cudnn_rnn", "_native_multi_head", "_transformer_encoder")
-"""Beginnings of the names of PyTorch's operations that do products of their own, and whose formula PyTorch lacks."""
+aten = torch.ops.aten
+
+
+def _of_vectors(first: Tensor, *rest: Any, **kwargs: Any) -> int:
+    """Operations of the product of a matrix or vector with a vector, which is as long as a row."""
+    return 2 * first.numel()
+
+
+def _added_to_vectors(_: Tensor, matrix: Tensor, *rest: Any, **kwargs: Any) -> int:
+    return 2 * matrix.numel()
+
+
+def _added_to_batches(_: Tensor, first: Tensor, second: Tensor, *rest: Any, **kwargs: Any) -> int:
+    """Operations of products of (b, n, d) and (b, d, m)."""
+    return 2 * first.numel() * second.shape[-1]
+
+
+FORMULAS: dict[Any, Any] = {
+    aten.mv: _of_vectors, aten.dot: _of_vectors, aten.vdot: _of_vectors,
+    aten.addmv: _added_to_vectors, aten.addmv_: _added_to_vectors,
+    aten.addmm_: _added_to_batches, aten.addbmm: _added_to_batches, aten.addbmm_: _added_to_batches,
+    aten.baddbmm_: _added_to_batches,
+}  # fmt: skip
+"""The operations of products, two for each multiply-add, whose formula PyTorch lacks."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +82,8 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        formula, name = flop_registry.get(func._overloadpacket), func._schema.name
+        packet, name = func._overloadpacket, func._schema.name
+        formula = flop_registry.get(packet)
         if formula is None and func is not torch.ops.prim.device.default:
             with self:  # in inference mode, operations arrive before they are taken apart
                 parts = func.decompose(*args, **kwargs)
@@ -65,10 +91,11 @@ class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 return parts
         self.read.update(id(each) for each in tree_leaves((args, kwargs)) if id(each) in self.parameters)
         found = func(*args, **kwargs)
-        space, _, operation = name.partition("::")
         if formula is not None:
             self.operations += formula(*args, **kwargs, out_val=found)
-        elif space not in {"aten", "prim", "prims"} or operation.startswith(OPAQUE):
+        elif packet in FORMULAS:
+            self.operations += FORMULAS[packet](*args, **kwargs)
+        elif not is_free(func, (args, kwargs)):
             self.opaque = self.opaque or name
         return found
 
@@ -77,8 +104,8 @@ def count(backbone: Backbone) -> Counted:
     """Count in one forward pass of one image, on the device that the backbone is on; once for each backbone.
 
     A multiply-add is half of the operations that `torch.utils.flop_counter` has formulas for, as the literature counts
-    them: additions of biases, norms and activations are left out. Of a network that does not run in PyTorch, the
-    parameters are those that its file has.
+    them: additions of biases, norms, activations and other elementwise work are left out. Of a network that does not
+    run in PyTorch, the parameters are those that its file has.
     """
     module, size = backbone.module, backbone.spec.transform.size
     of_sizes = KNOWN.setdefault(module, {})

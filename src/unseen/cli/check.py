@@ -77,13 +77,14 @@ def _compared_records(compared: "Mapping[Path, Sequence[Compared]]") -> list[dic
 
 
 def _print_findings(found: "Mapping[Path, Sequence[Finding]]") -> None:
-    out = console()
+    lines = []
     for path, findings in found.items():
         number = {kind: sum(each.severity == kind for each in findings) for kind in ("error", "warning")}
         verdict = counted(number["error"], "error") if number["error"] else "valid"
-        out.print(f"{path}: {verdict}, {counted(number['warning'], 'warning')}")
-        for each in findings:
-            out.print(f"  {each.severity}: {each.where + ': ' if each.where else ''}{each.text}")
+        lines.append(f"{path}: {verdict}, {counted(number['warning'], 'warning')}")
+        lines += [f"  {each.severity}: {each.where + ': ' if each.where else ''}{each.text}" for each in findings]
+    if lines:
+        console().print("\n".join(lines))
 
 
 def _print_compared(data: "RunData", rows: "Sequence[Compared]") -> None:

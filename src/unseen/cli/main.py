@@ -43,6 +43,8 @@ UsageError: Any = typer.BadParameter.__bases__[0]
 
 INTERRUPTED = 130
 COMPLETION = "_UNSEEN_COMPLETE"
+NEAR = 40
+"""Characters shown on both sides of one that cannot be written."""
 """The variable that shells set to ask for completions."""
 
 START, MEASURE, RESULTS, TOOLS = "Start here", "Measure", "Results", "Levels, lists and installation"
@@ -135,7 +137,7 @@ def run() -> None:
     except MemoryError:
         _fail("not enough memory; reduce the size of the problem")
     except (OSError, UnicodeError) as error:
-        _fail(f"{getattr(error, 'filename', None) or 'a file'}: {getattr(error, 'strerror', None) or error}")
+        _fail(_of_a_file(error))
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except RuntimeError as error:
@@ -146,6 +148,14 @@ def run() -> None:
     if code == INTERRUPTED:
         typer.echo("unseen: interrupted; run the same command again to resume", err=True)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _of_a_file(error: OSError | UnicodeError) -> str:
+    """The sentence on a file that cannot be used, with its name."""
+    if isinstance(error, UnicodeEncodeError):  # half of a pair, which stands for a byte in a name that is not UTF-8
+        text = error.object[max(error.start - NEAR, 0) : error.end + NEAR]
+        return f"{text!a} is in a name that is not UTF-8 text; rename the file or folder"
+    return f"{getattr(error, 'filename', None) or 'a file'}: {getattr(error, 'strerror', None) or error}"
 
 
 @contextmanager

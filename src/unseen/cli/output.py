@@ -49,7 +49,7 @@ def print_table(
     for column in columns:
         table.add_column(printable(column), justify="right" if column in right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(printable(str(cell))) for cell in row))
+        table.add_row(*(Text(printable(" ".join(str(cell).split("\n")))) for cell in row))  # a name is in one line
     out = console()
     out.soft_wrap = False
     if title:

@@ -64,11 +64,13 @@ def _as_json(board: "StudyLeaderboard") -> dict[str, Any]:
 
 def _print_choice(board: "StudyLeaderboard", choice: "Choice") -> None:
     """Print which backbone to take, and what each costs."""
-    from unseen.report.core.cost_words import choice_sentence, cost_texts
+    from unseen.report.core.cost_words import choice_sentence, cost_texts, elsewhere_sentence
 
     columns = ["backbone", "parameters", "multiply-adds", "ms per image", "dimensions"]
-    rows = [[each.backbone, *cost_texts(choice.costs.get(each.backbone))] for each in choice.ranking.entries]
+    rows = [[each.backbone, *cost_texts(choice, each.backbone)] for each in choice.ranking.entries]
     print_table("Cost of each backbone", columns, rows, right=columns[1:])
+    if marked := elsewhere_sentence(choice):
+        console().print(f"\n{marked}")
     console().print(f"\n{choice_sentence(choice, board.titles).striptags()}\n")
 
 
@@ -83,9 +85,11 @@ def _record(ranking: "Ranking") -> dict[str, Any]:
 
 
 def _print(ranking: "Ranking", board: "StudyLeaderboard") -> None:
+    from markupsafe import Markup
+
     from unseen.report.core.metric_words import TRAINED_ON
-    from unseen.report.core.ranking_words import by_text
-    from unseen.report.leaderboard.ranking_words import findings, notes, score_text, title
+    from unseen.report.core.ranking_words import by_text, compared_on, title
+    from unseen.report.leaderboard.ranking_words import findings, notes, score_text
 
     wide = console().width >= NARROW and len(ranking.metrics) <= FEW
     averaged = len(ranking.by) > 1
@@ -111,11 +115,13 @@ def _print(ranking: "Ranking", board: "StudyLeaderboard") -> None:
     print_table(heading, columns, rows, right=[name for name in columns if name != "backbone"])
     out = console()
     out.soft_wrap = False
-    lines = [*findings(ranking, board.titles), *notes(ranking)]
+    found = [text.striptags() if isinstance(text, Markup) else text for text in findings(ranking, board.titles)]
+    chosen = board.choice is not None and board.choice.ranking is ranking  # whose leaders the last sentence names
+    lines = [*found[chosen:], *notes(ranking)]
     if ranking.basis == "pairs":
         lines.append(
-            "In brackets: 95% interval of the rank, from comparisons of all pairs on the same test images. The order "
-            "of backbones in one group is not resolved."
+            f"In brackets: 95% interval of the rank, from comparisons of all pairs on the same {compared_on(ranking)}. "
+            "The order of backbones in one group is not resolved."
         )
     out.print()
     for text in lines:

@@ -6,12 +6,12 @@ of published models on the same data, a distant level that is easier than a near
 and scores that are not comparable with published ones.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from unseen.errors import UserError
 from unseen.exchange.contradictions import ROUNDING, score_contradictions, setting_contradictions
@@ -20,6 +20,7 @@ from unseen.exchange.hits import record_hits
 from unseen.exchange.named_protocols import named
 from unseen.exchange.places import names_a_place
 from unseen.exchange.plausible import comparison
+from unseen.exchange.ranges import range_errors
 from unseen.exchange.read import own_metrics, read_results_file
 from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
 from unseen.exchange.stated_settings import named_settings, stated_settings
@@ -27,13 +28,14 @@ from unseen.metrics.catalogue import METRICS
 from unseen.ontology.levels import SHIPPED, load_levels
 from unseen.ontology.levels_hash import levels_hash
 from unseen.papers.concept_generalization import LEVELS
-from unseen.reading.json_records import plain
 from unseen.runs.score import shots_name
 from unseen.studies.differences import differences_from_shipped
 from unseen.studies.toml import study_of
 
 Severity = Literal["error", "warning", "note"]
 LONGEST_NAME = 200
+NUMBERS = {int, float, bool, type(None)}
+"""Types of values without text."""
 FEWER_BETTER = 0.02
 """An accuracy with fewer shots that is higher by more than this is a warning."""
 
@@ -112,12 +114,9 @@ def _record_errors(record: ResultRecord) -> Iterator[str]:
         yield f"the backbone or the data have no name, or a name of more than {LONGEST_NAME} characters"
     if not record.scores:
         yield "the record has no scores"
-    if any(number < 0 for number in data.images.values()) or (data.classes is not None and data.classes < 1):
-        yield "the number of images is negative, or the number of classes is less than 1"
+    yield from range_errors(record)
     if data.published and data.levels and data.levels.hash != _shipped(data.published):
         yield f"the levels are said to be those of {data.published}, but their hash differs"
-    if record.backbone.imagenet_top1 is not None and not 0 <= record.backbone.imagenet_top1 <= 1:
-        yield f"imagenet_top1 is {record.backbone.imagenet_top1:g}, but must be between 0 and 1"
     for probe, settings in record.settings.items():
         yield from setting_contradictions(probe, record.protocol, settings)
     scored = [(score.probe, score.shots, score.metric) for score in record.scores]
@@ -146,7 +145,7 @@ def _named(score: ScoreFacts) -> str:
 def _warnings(file: ResultsFile) -> Iterator[Finding]:
     """Warnings about implausible values, then notes on what was not checked or is not comparable with papers."""
     unlikely, notes = list[Finding](), list[Finding]()
-    if any(names_a_place(text) for text in _texts(plain(file))):
+    if any(names_a_place(text) for text in _texts(file)):
         yield Finding("warning", "", "the file contains a path of the machine it was written on; export the run again")
     for record in file.records:
         beside = comparison(record)
@@ -168,12 +167,21 @@ def _study_notes(name: str, text: str) -> Iterator[Finding]:
         yield Finding("note", name, f"{each.key} is {each.second}, {was}")
 
 
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in (*value, *value.values()) if isinstance(value, dict) else value:
-            yield from _texts(each)
+def _texts(file: ResultsFile) -> set[str]:
+    """Every text in a file, each once."""
+    texts, left = set[str](), list[Any]([file])
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            texts.add(value)
+        elif isinstance(value, Mapping):
+            left += value
+            left += [each for each in value.values() if type(each) not in NUMBERS]
+        elif isinstance(value, list | tuple):
+            left += [each for each in value if type(each) not in NUMBERS]
+        elif is_dataclass(value):
+            left += [each for each in vars(value).values() if type(each) not in NUMBERS]
+    return texts
 
 
 def _unlikely(record: ResultRecord) -> Iterator[str]:
@@ -183,9 +191,10 @@ def _unlikely(record: ResultRecord) -> Iterator[str]:
         if score.metric not in METRICS and score.metric not in own:
             yield f"{_named(score)} has a metric that this version of unseen does not know"
         by.setdefault((score.probe, score.metric), {})[score.shots] = score.value
-        missing = sorted({*range(max(score.seeds))} - {*score.seeds})
-        if missing:
-            yield f"{_named(score)} has no value for the seed {missing[0]}; is the run finished?"
+        seeds = {*score.seeds}
+        missing = next(seed for seed in range(len(seeds) + 1) if seed not in seeds)
+        if missing < max(seeds):
+            yield f"{_named(score)} has no value for the seed {missing}; is the run finished?"
     for stated in stated_settings(record):
         if stated.missing:
             names = named_settings(stated.missing)

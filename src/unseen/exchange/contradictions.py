@@ -18,15 +18,18 @@ import numpy as np
 
 from unseen.exchange.export import over_images
 from unseen.exchange.named_protocols import deviations, matching_names, named
+from unseen.exchange.ranges import MOST_IMAGES
 from unseen.exchange.record import Interval95, ResultRecord, ScoreFacts
 from unseen.metrics.catalogue import Metric
 from unseen.probes.by_name import all_probes
 from unseen.runs.setup import Setting
-from unseen.runs.tables import bootstrap_interval
+from unseen.runs.tables import nearly_bootstrap_interval
 
 ROUNDING = 1e-9
 SINGLE_PRECISION = 1e-7
 """Rounding of an accuracy that was computed in 32 bits."""
+LARGE = 1e150
+"""Numbers above this are scaled before sums and squares."""
 COUNTED = ("top1", "top5")
 EPISODES = "centroids"
 """The probe whose accuracies are means over episodes, for which images are drawn from several splits."""
@@ -68,11 +71,14 @@ def score_contradictions(score: ScoreFacts, metric: Metric | None, record: Resul
 
 
 def _spread(score: ScoreFacts) -> Iterator[str]:
-    mean = float(np.mean(score.values))
+    values = np.asarray(score.values, dtype=np.float64)
+    # Sums and squares of the largest numbers overflow, but not those of their shares of the largest one.
+    unit = max(1.0, float(np.abs(values).max())) if np.abs(values).max() > LARGE else 1.0
+    mean = unit * float(np.mean(values / unit))
     if not _same(mean, score.value):
         yield f"is {score.value:g}, but the mean of its values is {mean:g}"
     several = len(score.values) > 1
-    deviation = float(np.std(score.values, ddof=1)) if several else None
+    deviation = unit * float(np.std(values / unit, ddof=1)) if several else None
     if deviation is None and score.deviation is not None:
         yield "has a standard deviation, but only one value"
     elif deviation is not None and (score.deviation is None or not _same(deviation, score.deviation)):
@@ -84,6 +90,9 @@ def _intervals(score: ScoreFacts, record: ResultRecord) -> Iterator[str]:
     for each in score.intervals:
         if each.low > each.high:
             yield f"has an interval over {each.over} with its lower end above its upper end"
+            continue
+        if each.over == "images" and not 0 <= score.values[0] <= 1:
+            yield f"is {score.values[0]:g}, which is no share of images, but has an interval over images"
             continue
         expected = _expected(each, score, record)
         if expected and not (_same(each.low, expected[0]) and _same(each.high, expected[1])):
@@ -100,8 +109,8 @@ def _intervals(score: ScoreFacts, record: ResultRecord) -> Iterator[str]:
 def _expected(interval: Interval95, score: ScoreFacts, record: ResultRecord) -> tuple[float, float] | None:
     images = record.data.images.get("test", 0)
     if interval.over == "seeds" and len(score.values) > 1:
-        return bootstrap_interval(score.values)
-    if interval.over == "images" and images > 0:
+        return nearly_bootstrap_interval(score.values)
+    if interval.over == "images" and 0 < images <= MOST_IMAGES:
         wilson = over_images(score.values[0], images)
         return wilson.low, wilson.high
     return None
@@ -109,7 +118,7 @@ def _expected(interval: Interval95, score: ScoreFacts, record: ResultRecord) -> 
 
 def _counts(score: ScoreFacts, record: ResultRecord) -> Iterator[str]:
     images = record.data.images.get("test", 0)
-    if images < 1 or not _is_counted(score, record):
+    if not 1 <= images <= MOST_IMAGES or not _is_counted(score, record):
         return
     for value in score.values:
         correct = round(value * images)
@@ -120,9 +129,10 @@ def _counts(score: ScoreFacts, record: ResultRecord) -> Iterator[str]:
 
 def _is_counted(score: ScoreFacts, record: ResultRecord) -> bool:
     """Whether a score is a share of the test images; the user's own probes may compute theirs in any way."""
-    own = "code" in record.settings.get(score.probe, {})
+    if score.metric not in COUNTED or "code" in record.settings.get(score.probe, {}):
+        return False
     probe = next((name for name in all_probes() if score.probe == name or score.probe.startswith(f"{name}-")), None)
-    return score.metric in COUNTED and probe not in (None, EPISODES) and not own
+    return probe not in (None, EPISODES)
 
 
 def _printed_rounding(value: float) -> float:

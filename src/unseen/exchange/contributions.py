@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
+from unseen.errors import UserError
 from unseen.exchange.check import sound_results
 from unseen.exchange.export import run_records
 from unseen.exchange.plausible import verdict
@@ -12,6 +14,9 @@ from unseen.exchange.record import BackboneFacts, ResultRecord
 from unseen.runs.comparability_words import refusal
 
 RESULTS = ".json"
+MOST_OF_A_NAME = 1_000
+"""Models of one name, in files of one name, that are told apart by numbers; each is compared with all before."""
+SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,15 @@ def _records(path: Path) -> Sequence[ResultRecord]:
 
 
 def _label(name: str, records: Sequence[ResultRecord], taken: dict[str, Contribution], path: Path) -> str:
-    tries = [name, f"{name} ({path.stem})", *(f"{name} ({path.stem} {number})" for number in range(2, 1000))]
-    return next(each for each in tries if each not in taken or _adds_to(taken[each], records))
+    """The first name that is free, or of a model that the records add to; each model of the same name is compared."""
+    numbered = (f"{name} ({path.stem} {number})" for number in range(2, MOST_OF_A_NAME))
+    for label in chain((name, f"{name} ({path.stem})"), numbered):
+        if label not in taken or _adds_to(taken[label], records):
+            return label
+    raise UserError(
+        f"{path}: there are {MOST_OF_A_NAME:,} other models called '{name[:SHOWN]}', the most that are told apart; "
+        "give models names of their own, or make several leaderboards"
+    )
 
 
 def _adds_to(before: Contribution, records: Sequence[ResultRecord]) -> bool:

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from unseen.exchange.portable import Written, directed_metrics, portable_name
 from unseen.exchange.record import BackboneFacts, Interval95, ResultRecord, ResultsFile, ScoreFacts
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.metrics.catalogue import Metric
 from unseen.runs.score import shots_name
 
@@ -48,8 +48,7 @@ def write_every_eval_ever(file: ResultsFile, out: Path) -> Written:
             identity = json.dumps([log["evaluation_id"], records[0].backbone.name, records[0].backbone.digest])
             name = UUID(bytes=sha256(identity.encode()).digest()[:16], version=4)
             path = out.joinpath("data", f"unseen-{study}", *log["model_info"]["id"].split("/"), f"{name}.json")
-            with atomic_write(path) as opened:
-                opened.write(json.dumps(log, indent=1, allow_nan=False).encode() + b"\n")
+            write_text(path, json.dumps(log, indent=1, allow_nan=False) + "\n")
             paths.append(path)
             scores += len(results)
     return Written(paths, scores, left_out)

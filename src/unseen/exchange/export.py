@@ -27,11 +27,11 @@ from unseen.exchange.record import (
     Told,
 )
 from unseen.features.about import BackboneAbout
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.metrics.correlation import NORMAL_975
 from unseen.papers.comparability import PLAIN, ScoredData
 from unseen.probes.own import OWN_METRIC
-from unseen.reading.json_records import json_bytes, plain, typed
+from unseen.reading.json_records import json_text, plain, typed
 from unseen.reading.keys import toml_value
 from unseen.runs.cautions import Caution
 from unseen.runs.data import Backbone, Domain, RunData
@@ -127,8 +127,7 @@ def _is_plain(value: object) -> bool:
 
 def write_results(file: ResultsFile, out: Path) -> None:
     """Write records as a results file."""
-    with atomic_write(out) as written:
-        written.write(json_bytes(plain(file)) + b"\n")
+    write_text(out, json_text(plain(file)) + "\n")
 
 
 def run_records(data: RunData, folder: Path | None = None, *, hits: bool = False) -> list[ResultRecord]:

@@ -14,7 +14,7 @@ from unseen.errors import UserError, option
 from unseen.exchange.portable import Written, directed_metrics, portable_name
 from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
 from unseen.exchange.yaml_text import yaml_text
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.metrics.catalogue import Metric
 
 FOLDER = ".eval_results"
@@ -63,8 +63,7 @@ def write_hub_results(file: ResultsFile, out: Path, namespace: str = "") -> Writ
             f"({option('format', 'hf-eval-results:OWNER')}, for repositories OWNER/DATASET)"
         )
     for path, of in written.items():
-        with atomic_write(out / path) as opened:
-            opened.write(yaml_text(of).encode())
+        write_text(out / path, yaml_text(of))
     return Written([out / path for path in written], sum(map(len, written.values())), left_out)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
 from unseen.exchange.yaml_text import yaml_text
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.metrics.catalogue import METRICS
 from unseen.runs.score import shots_name
 
@@ -27,8 +27,7 @@ TYPES = {"top1": "accuracy"}
 def write_model_card(file: ResultsFile, path: Path) -> None:
     """Write the `model-index` of all backbones; in a .md file it is enclosed in the --- lines of a card's header."""
     text = yaml_text({"model-index": model_index(file)})
-    with atomic_write(path) as written:
-        written.write((f"---\n{text}---\n" if path.suffix == ".md" else text).encode())
+    write_text(path, f"---\n{text}---\n" if path.suffix == ".md" else text)
 
 
 def model_index(file: ResultsFile) -> list[dict[str, Any]]:

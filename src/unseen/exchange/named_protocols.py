@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -58,6 +59,7 @@ def _same(first: Setting, second: Setting) -> bool:
     return first == second and isinstance(first, bool) == isinstance(second, bool)
 
 
+@lru_cache(maxsize=256)  # the records of many files name the same few protocols
 def named(probe: str, protocol: str) -> Named | None:
     """The settings of a probe's protocol by its name; None if this installation does not know it.
 

@@ -9,11 +9,13 @@ _NAME = r"[^\s/\\'\",;:()<>|`\[\]{}]+"
 _FILE = r"\.(?:py|pth?|ckpt|bin|onnx|safetensors|np[yz]|csv|json|pkl|tar|gz|zip|parquet|toml|ya?ml|h5|mat|txt)\b"
 _FOLDER = rf"{_NAME}(?: {_NAME})*"
 """Names of folders may have spaces; the last name ends at a space, since a sentence may go on behind it."""
+_START = rf"(?:(?:file://|[A-Za-z]:|~|\.{{1,2}})[/\\]+|/[/\\]*|\\\\+|\\(?={_FOLDER}[/\\]))"
+"""How an absolute path begins. A single backslash alone does not: it is LaTeX's, or a part of a name."""
 _USERS = re.compile(r"(?:file://)?(?:(?<![A-Za-z])[A-Za-z]:)?[/\\](?:home|Users)[/\\][^/\\\n'\"]{1,64}[/\\]")
-_ABSOLUTE = re.compile(
-    rf"(?<![^\s'\"(=@,;:`\[])(?:file://|[A-Za-z]:|~|\.{{1,2}})?[/\\]+(?:{_FOLDER}[/\\]+)*({_NAME})[/\\]*"
-)
-_RELATIVE = re.compile(rf"(?<![^\s'\"(=@,;:`\[])(?:{_NAME}[/\\])+({_NAME}{_FILE})")
+_ABSOLUTE = re.compile(rf"(?<![^\s'\"(=@,;:`\[{{]){_START}(?:{_FOLDER}[/\\]+)*({_NAME})[/\\]*")
+_RUN = rf"(?:{_NAME}[/\\])*(?:{_NAME})?"
+"""A path that names no file; no path within it does, so it is skipped whole and every character is read once."""
+_RELATIVE = re.compile(rf"(?<![^\s'\"(=@,;:`\[{{])(?:(?:{_NAME}[/\\])+({_NAME}{_FILE})|{_RUN})")
 _URL = re.compile(r"\bhttps?://\S+")
 
 
@@ -43,4 +45,4 @@ def _without_paths(text: str) -> str:
     if len(home) > 1:
         text = text.replace(f"{home}/", "/")
     text = _USERS.sub("/", text)  # a user's name may have spaces
-    return _RELATIVE.sub(r"\1", _ABSOLUTE.sub(r"\1", text))
+    return _RELATIVE.sub(lambda found: found[1] or found[0], _ABSOLUTE.sub(r"\1", text))

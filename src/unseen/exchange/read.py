@@ -24,7 +24,7 @@ ADVICE = "export the run again (unseen export RUN --out results.json)"
 
 def read_results_file(path: Path) -> ResultsFile:
     """Read a results file; another format, or another version of the schema, is an error."""
-    record = read_json(path, ADVICE)
+    record = read_json(path, ADVICE, unique=True)
     if record.get("schema") != SCHEMA:
         raise UserError(f'{path}: not a results file, which has "schema": "{SCHEMA}"; {ADVICE}')
     version = record.get("version")

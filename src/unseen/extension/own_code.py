@@ -22,6 +22,7 @@ from typing import Any
 
 from unseen.errors import UserError, call, did_you_mean, on_command_line, option
 from unseen.extension.entry_points import InstalledCode
+from unseen.files import read_bytes
 
 SUFFIX = ".py"
 SHORT = 12
@@ -81,12 +82,13 @@ def own_file(path: Path) -> OwnFile:
     """A file with its digest; it is not executed."""
     if not path.is_file():
         raise UserError(f"{path}: no such file")
-    folder, contents = path.parent.resolve(), {path.resolve(): _content(path)}
+    folder, contents = path.parent.resolve(), {path.resolve(): read_bytes(path)}
     waiting = [path.resolve()]
     while waiting:
-        for beside in _imported(contents[waiting.pop()], folder):
+        place = waiting.pop()
+        for beside in _imported(place, contents[place], folder):
             if beside not in contents:
-                contents[beside] = _content(beside)
+                contents[beside] = read_bytes(beside)
                 waiting.append(beside)
     [own, *others] = contents
     modules = sorted((each.relative_to(folder).as_posix(), each) for each in others)
@@ -96,14 +98,7 @@ def own_file(path: Path) -> OwnFile:
     return OwnFile(path, digest.hexdigest(), tuple(name for name, _ in modules))
 
 
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-
-
-def _imported(content: bytes, folder: Path) -> Iterator[Path]:
+def _imported(path: Path, content: bytes, folder: Path) -> Iterator[Path]:
     """Files in a folder that a source imports, anywhere in it; empty if it is not valid Python, which execution
     reports.
     """
@@ -111,6 +106,10 @@ def _imported(content: bytes, folder: Path) -> Iterator[Path]:
         nodes = list(ast.walk(ast.parse(content)))
     except (SyntaxError, ValueError):
         return
+    except (RecursionError, MemoryError):  # Python's parser raises one or the other, by the kind of nesting
+        raise UserError(
+            f"{path}: an expression is nested too deeply for Python to read; divide it into several statements"
+        ) from None
     names = list[str]()
     for node in nodes:
         if isinstance(node, ast.Import):

@@ -22,7 +22,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.files import atomic_write
+from unseen.files import refuse_special, write_text
 
 FORMAT = 1
 IN_STORE = "checked.json"
@@ -56,6 +56,7 @@ class Stamp:
     @classmethod
     def of(cls, path: Path) -> "Stamp":
         try:
+            refuse_special(path)
             with path.open("rb") as file:
                 state = os.fstat(file.fileno())  # stat of the open file: network file systems then ask their server
                 digest = hashlib.sha256(file.read(ENDS))
@@ -92,6 +93,8 @@ def recall(place: Path, stamps: Sequence[Stamp]) -> Checked | None:
     files.
     """
     for path in _note_paths(place):
+        if not path.is_file():
+            continue
         try:
             note = json.loads(path.read_text(encoding="utf-8"))
             checked = Checked(str(note["content_hash"]), tuple(map(int, note["zero_rows"])))
@@ -114,8 +117,7 @@ def remember(place: Path, stamps: Sequence[Stamp], checked: Checked) -> Path | N
     }
     for path in _note_paths(place):
         try:
-            with atomic_write(path) as file:
-                file.write(json.dumps(note).encode())
+            write_text(path, json.dumps(note))
         except UserError:
             continue
         return path

@@ -6,16 +6,18 @@ machine to machine, and the features do not.
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import quantiles
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.reading.json_records import read_json, typed
+from unseen.text.words import counted
 
 if TYPE_CHECKING:
     import torch
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from unseen.backbones.backbone import Backbone
 
 COST = "cost.json"
+FEWEST_PASSES = 4
+"""Forward passes after the first one from which on their times have quartiles."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,11 @@ class ForwardSpeed:
 
     Attributes:
         images, seconds: of all passes but the first, which prepares the device, if there are several.
-        device: name of the GPU, or of the processor with its number of cores.
+        device: name of the GPU, or of the processor with its number of cores and the threads that PyTorch used.
         precision: of the extraction, such as `half`.
         batch: images that are computed together.
         together: number of representations, such as layers, that the same passes gave the features of.
+        quartiles: of the seconds per image over passes; None with fewer than four.
     """
 
     images: int
@@ -43,11 +48,17 @@ class ForwardSpeed:
     precision: str
     batch: int
     together: int = 1
+    quartiles: tuple[float, float, float] | None = None
 
     @property
     def rate(self) -> float:
-        """Images per second."""
-        return self.images / self.seconds
+        """Images per second: of the median pass, which a pause of a shared machine does not change."""
+        return self.images / self.seconds if self.quartiles is None else 1 / self.quartiles[1]
+
+    @property
+    def spread(self) -> float | None:
+        """The third quartile of seconds per image divided by the first; None if it is not known."""
+        return None if self.quartiles is None else self.quartiles[2] / self.quartiles[0]
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,7 @@ class ForwardClock:
         self._device = device
         self._first = (0, 0.0)
         self._passes = 0
+        self._each = list[float]()
         self._running: deque[tuple[int, torch.cuda.Event, torch.cuda.Event]] = deque()
 
     @contextmanager
@@ -106,13 +118,13 @@ class ForwardClock:
 
     def speed(self, precision: str, batch: int, together: int) -> ForwardSpeed | None:
         """What was measured, when all passes have been submitted; None if there were none."""
-        from unseen.device import name_of
-
         self._collect(wait=True)
         images, seconds = (self.images, self.seconds) if self.images else self._first
         if not images or seconds <= 0:
             return None
-        return ForwardSpeed(images, seconds, name_of(self._device), precision, batch, together)
+        return ForwardSpeed(
+            images, seconds, _machine(self._device), precision, batch, together, _quartiles(self._each)
+        )  # fmt: skip
 
     def _collect(self, *, wait: bool) -> None:
         while self._running and (wait or self._running[0][2].query()):  # type: ignore[no-untyped-call]
@@ -126,6 +138,7 @@ class ForwardClock:
             self._first = (images, seconds)
         else:
             self.images, self.seconds = self.images + images, self.seconds + seconds
+            self._each.append(seconds / images)
 
     def _mark(self) -> "torch.cuda.Event":
         import torch
@@ -133,6 +146,24 @@ class ForwardClock:
         event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
         event.record(torch.cuda.current_stream(self._device))
         return event
+
+
+def _machine(device: "torch.device") -> str:
+    """The name of a device; that of a processor with the threads that PyTorch uses, on which its speed depends."""
+    import torch
+
+    from unseen.device import name_of
+
+    name = name_of(device)
+    return name if device.type == "cuda" else f"{name}, {counted(torch.get_num_threads(), 'thread')}"
+
+
+def _quartiles(each: Sequence[float]) -> tuple[float, float, float] | None:
+    """The quartiles of seconds per image; None if passes are too few, or too short for the clock."""
+    if len(each) < FEWEST_PASSES or min(each) <= 0:
+        return None
+    low, middle, high = quantiles(each, n=4, method="inclusive")
+    return low, middle, high
 
 
 def keep_cost(store: Path, backbone: "Backbone", speed: ForwardSpeed | None) -> None:
@@ -161,6 +192,8 @@ def read_cost(store: Path) -> BackboneCost | None:
     wrong = any(number is not None and number < 0 for number in numbers)
     if speed is not None and not (speed.images > 0 and 0 < speed.seconds < float("inf") and speed.together > 0):
         wrong = True
+    if speed is not None and speed.quartiles is not None:
+        wrong |= not (0 < speed.quartiles[0] <= speed.quartiles[1] <= speed.quartiles[2] < float("inf"))
     return None if wrong else found
 
 
@@ -171,5 +204,4 @@ def best_known(costs: Iterable[BackboneCost | None]) -> BackboneCost | None:
 
 
 def _write(store: Path, cost: BackboneCost) -> None:
-    with atomic_write(store / COST) as file:
-        file.write(json.dumps(asdict(cost), indent=1, ensure_ascii=False).encode())
+    write_text(store / COST, json.dumps(asdict(cost), indent=1, ensure_ascii=False))

@@ -25,7 +25,7 @@ from unseen.errors import UserError
 from unseen.features.batches import Batch, Decoder, Piece, decoded, geometry
 from unseen.features.device_memory import free_bytes, sent
 from unseen.features.fingerprint import fingerprint
-from unseen.files import atomic_write
+from unseen.files import atomic_write, refuse_special
 
 if TYPE_CHECKING:
     import torch
@@ -203,6 +203,7 @@ def _open(path: Path, dtype: type[Any], shape: tuple[int, ...]) -> "np.memmap[An
 
     Operating system errors (too many open files, disk failure) are not damage and are passed on.
     """
+    refuse_special(path)
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
         if isinstance(mapped, np.memmap) and mapped.dtype == dtype and mapped.shape == shape:

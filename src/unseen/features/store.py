@@ -27,7 +27,7 @@ from unseen.errors import UserError, row_numbers
 from unseen.features.checked import Checked, Tell, checked_once
 from unseen.features.features import Features, check_features, check_ids, flawed_rows, refuse_not_finite
 from unseen.features.go_through import go_through_parts
-from unseen.files import atomic_write, is_plain_name, read_text
+from unseen.files import atomic_write, is_plain_name, read_text, refuse_special, write_text
 from unseen.reading.arrays import read_npy
 from unseen.reading.guard import reading
 from unseen.reading.json_records import read_json, typed
@@ -193,8 +193,7 @@ def finish_store(
         "provenance": dict(provenance),
     }
     manifest["content_hash"] = _content_hash(manifest)
-    with atomic_write(folder / MANIFEST) as file:
-        file.write(json.dumps(manifest, indent=1, ensure_ascii=False).encode())
+    write_text(folder / MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False))
     return str(manifest["content_hash"])
 
 
@@ -262,6 +261,8 @@ def read_store(folder: Path, *, verify: bool = False, again: bool = False, tell:
     manifest = read_manifest(folder)
     files = [folder / shard.file for shard in manifest.shards]
     with reading(folder, "a feature store", "extract these features again"):
+        for file in files:
+            refuse_special(file)
         parts = [np.load(file, mmap_mode="r", allow_pickle=False) for file in files]
         y = read_npy(folder / "y.npy")
         ids = read_text(folder / "ids.txt").split("\n") if manifest.has_ids else ()

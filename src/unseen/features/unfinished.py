@@ -23,7 +23,7 @@ from unseen.errors import ImageError, UserError
 from unseen.features.plan import Plan
 from unseen.features.shard_parts import ShardPart, read_parts, remove_parts
 from unseen.features.store import MANIFEST, finish_store, read_manifest, shard_name, write_shard
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.reading.guard import reading
 from unseen.reading.json_records import read_json, typed
 
@@ -111,8 +111,8 @@ class Unfinished:
             {"place": place, "id": self.id(place), "reason": why, "label": self._label(place)}
             for place, why in sorted(damaged.items())
         ]
-        with atomic_write(self._record_path(shard)) as file:
-            file.write(json.dumps(written | {"damaged": losses}, indent=1, ensure_ascii=False).encode())
+        record = written | {"damaged": losses}
+        write_text(self._record_path(shard), json.dumps(record, indent=1, ensure_ascii=False))
         remove_parts(self.folder, shard)
 
     def finish(self) -> bool:

@@ -26,7 +26,7 @@ class AgreementLine:
 
     Attributes:
         fit: over pairs of models; its `r2` shows whether the line can be trusted.
-        pairs: (p, 2) indices of the two models of each pair.
+        pairs: (p, 2) indices of the two models of each pair, every pair once.
         id_agreement, ood_agreement: (p,) shares of a test set's images on which both models predict the same class.
     """
 
@@ -58,9 +58,20 @@ def agreement_line(id_predictions: ArrayLike, ood_predictions: ArrayLike) -> Agr
 
 
 def agreements(predictions: ArrayLike, pairs: NDArray[np.intp]) -> Array:
-    """Share of (m, n) predictions that agree, for each pair of models."""
-    values = _checked(predictions)
-    return np.array([float((values[first] == values[second]).mean()) for first, second in pairs])
+    """Share of (m, n) predictions that agree, for each pair of models.
+
+    Classes are compared in the fewest bytes that hold them, one or two for up to 65,536 classes: the cost is that of
+    reading n such numbers for each pair.
+    """
+    values = _narrow(_checked(predictions))
+    agree = [np.count_nonzero(values[first] == values[second]) for first, second in pairs.tolist()]
+    return np.asarray(np.array(agree) / values.shape[1])
+
+
+def _narrow(values: NDArray[np.integer]) -> NDArray[np.integer]:
+    """The same numbers in the smallest type of integers that has all of them."""
+    kind = np.result_type(np.min_scalar_type(values.min()), np.min_scalar_type(values.max()))
+    return np.ascontiguousarray(values, dtype=kind if np.issubdtype(kind, np.integer) else values.dtype)
 
 
 def expected_accuracy(line: AgreementLine, id_accuracy: ArrayLike) -> Array:
@@ -72,21 +83,25 @@ def refined_accuracy(line: AgreementLine, id_accuracy: ArrayLike) -> Array:
     """(m,) OOD accuracies that also fit each pair's own agreement: the paper's ALine-D.
 
     With slope a, in probits, the difference between a pair's mean OOD accuracy and its OOD agreement is a times the
-    difference between its mean ID accuracy and its ID agreement: one linear equation per pair, solved for the
-    accuracies by least squares.
+    difference between its mean ID accuracy and its ID agreement: one linear equation per pair, (zᵢ + zⱼ)/2 = rᵢⱼ,
+    solved for the accuracies z by least squares. Over all pairs of m models the normal equations are
+
+        ¼ ((m − 2) I + 1 1ᵀ) z = b,  bᵢ = ½ Σⱼ rᵢⱼ,  so that  z = 4/(m − 2) (b − 1 Σb / (2m − 2)),
+
+    without a matrix of pairs × models, of which the solution by any other way would take m⁴ operations.
 
     Args:
         id_accuracy: (m,) accuracies of the models of the line, within (0, 1).
     """
     known = PROBIT.forward(ood_column(id_accuracy))
-    if len(known) != line.pairs.max() + 1:
-        raise UserError(f"{len(known)} ID accuracies do not match the {line.pairs.max() + 1} models of the line")
-    halves = np.zeros((len(line.pairs), len(known)))
-    rows = np.arange(len(line.pairs))
-    halves[rows, line.pairs[:, 0]] = halves[rows, line.pairs[:, 1]] = 0.5
-    excess = halves @ known - PROBIT.forward(line.id_agreement)
+    first, second = line.pairs.T
+    models = int(line.pairs.max()) + 1
+    if len(known) != models:
+        raise UserError(f"{len(known)} ID accuracies do not match the {models} models of the line")
+    excess = (known[first] + known[second]) / 2 - PROBIT.forward(line.id_agreement)
     right = PROBIT.forward(line.ood_agreement) + line.fit.weights[0] * excess
-    return PROBIT.back(np.linalg.lstsq(halves, right, rcond=None)[0])
+    sums = (np.bincount(first, right, models) + np.bincount(second, right, models)) / 2
+    return PROBIT.back(4 / (models - 2) * (sums - sums.sum() / (2 * models - 2)))
 
 
 def _checked(predictions: ArrayLike) -> NDArray[np.integer]:

@@ -13,6 +13,8 @@ HUBER = 1.345
 """
 MEDIAN_OF_NORMAL = float(special.ndtri(0.75))
 """The median of |z| of a standard normal z."""
+ROWS_TOGETHER = 2**19
+"""Counts that are converted and multiplied at a time, 4 MB: they stay in the processor's cache."""
 STEPS = 200
 TOLERANCE = 1e-10
 
@@ -39,9 +41,7 @@ def huber(columns: Array, target: Array) -> Array:
 
 def determined(columns: Array, counts: Array) -> NDArray[np.bool_]:
     """Whether each selection of rows, (b, n) counts, determines a plane: (b,)."""
-    q = np.linalg.qr(with_ones(columns))[0]
-    eigenvalues = np.linalg.eigvalsh(_grams(q, counts))  # squared singular values of Q
-    return np.asarray(eigenvalues[:, 0] > DEGENERATE * eigenvalues[:, -1])
+    return _determine(_grams(np.linalg.qr(with_ones(columns))[0], counts))
 
 
 def planes(columns: Array, target: Array, counts: Array, *, robust: bool = False) -> Array:
@@ -59,6 +59,39 @@ def planes(columns: Array, target: Array, counts: Array, *, robust: bool = False
     return coefficients
 
 
+class Resampled:
+    """Planes of one design and target under any number of resamples, with everything of the design computed once."""
+
+    def __init__(self, columns: Array, target: Array, *, robust: bool = False) -> None:
+        """Arguments as in `planes`."""
+        self._q, self._r = np.linalg.qr(with_ones(columns))
+        self._target, self._robust = target, robust
+        self._sums = np.hstack([_products(self._q), self._q * target[:, None]])
+
+    def planes(self, counts: NDArray[np.integer]) -> Array:
+        """The planes of the resamples, (b, n) counts, that determine one: (at most b, k + 1) coefficients."""
+        width = self._q.shape[1]
+        sums = self._summed(counts)
+        grams, right = sums[:, : width * width].reshape(-1, width, width), sums[:, width * width :]
+        kept = _determine(grams)
+        solved = np.asarray(np.linalg.solve(grams[kept], right[kept, :, None])[:, :, 0], dtype=np.float64)
+        if self._robust:
+            solved = _reweighted(self._q, self._target, counts[kept].astype(np.float64), solved)
+        coefficients: Array = np.linalg.solve(self._r, solved.T).T
+        return coefficients
+
+    def _summed(self, counts: NDArray[np.integer]) -> Array:
+        """counts @ sums, a few resamples at a time."""
+        step = max(1, ROWS_TOGETHER // counts.shape[1])
+        as_floats = np.empty((min(step, len(counts)), counts.shape[1]))
+        parts = []
+        for start in range(0, len(counts), step):
+            some = counts[start : start + step]
+            as_floats[: len(some)] = some
+            parts.append(as_floats[: len(some)] @ self._sums)
+        return np.concatenate(parts)
+
+
 def _huber_corner(q: Array, target: Array) -> float:
     """The residual at which Huber's loss becomes linear, from the least-squares residuals of all rows.
 
@@ -71,9 +104,19 @@ def _huber_corner(q: Array, target: Array) -> float:
 
 def _grams(q: Array, weights: Array) -> Array:
     """Qᵀ diag(w) Q for each row w of the weights, (b, k + 1, k + 1)."""
-    n, width = q.shape
-    products = (q[:, :, None] * q[:, None, :]).reshape(n, width * width)
-    return (weights @ products).reshape(len(weights), width, width)
+    width = q.shape[1]
+    return (weights @ _products(q)).reshape(len(weights), width, width)
+
+
+def _products(q: Array) -> Array:
+    """q qᵀ of every row, flattened: (n, (k + 1)²)."""
+    return np.asarray((q[:, :, None] * q[:, None, :]).reshape(len(q), -1))
+
+
+def _determine(grams: Array) -> NDArray[np.bool_]:
+    """Whether each Qᵀ diag(c) Q, (b, k + 1, k + 1), is that of rows that determine a plane: (b,)."""
+    eigenvalues = np.linalg.eigvalsh(grams)  # squared singular values of Q
+    return np.asarray(eigenvalues[:, 0] > DEGENERATE * eigenvalues[:, -1])
 
 
 def _solve(q: Array, target: Array, weights: Array) -> Array:

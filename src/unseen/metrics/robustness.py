@@ -18,14 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from unseen.errors import UserError
 from unseen.metrics.accuracy_scales import LOGIT, PROBIT, Scale, redraw
-from unseen.metrics.planes import DEGENERATE, determined, huber, least_squares, planes, with_ones
+from unseen.metrics.model_draws import draws, first_draws
+from unseen.metrics.planes import DEGENERATE, Resampled, huber, least_squares, with_ones
+from unseen.metrics.rho_intervals import rho_intervals
 
 Array = NDArray[np.float64]
 
 MOST_RESAMPLES = 1_000_000
 DRAWS_OF_A_RESAMPLE = 100
 ENTRIES = 2**23
-"""Number of resamples × models processed at once: 64 MB."""
+"""Number of resamples × models processed at once where test sets are drawn anew: 64 MB."""
 MODELS_OF_AN_ID_SET = 10
 """The usual rule of thumb for regressions; with fewer models, R² by chance alone exceeds about 0.1."""
 
@@ -160,17 +162,17 @@ def bootstrap_fits(
     if not 1 <= resamples <= MOST_RESAMPLES:
         raise UserError(f"a bootstrap has from one to {MOST_RESAMPLES:,} resamples, not {resamples:,}")
     n = len(target)
-    generator = np.random.default_rng(seed)
+    resampled = Resampled(columns, target, robust=method.robust)
+    batches_of_counts, generator = first_draws(n, resamples, seed)
     fits: list[Array] = []
     missing = resamples
     for _ in range(DRAWS_OF_A_RESAMPLE):
-        for draws in batches(missing, n):
-            counts = generator.multinomial(n, np.full(n, 1 / n), size=draws.stop - draws.start).astype(np.float64)
-            counts = counts[determined(columns, counts)]
-            fits.append(planes(columns, target, counts, robust=method.robust))
-            missing -= len(counts)
+        for counts in batches_of_counts:
+            fits.append(resampled.planes(counts))
+            missing -= len(fits[-1])
         if missing == 0:
             return np.concatenate(fits)
+        batches_of_counts = draws(n, missing, generator)
     raise UserError(f"{n} models are too few to resample a fit of {columns.shape[1] + 1} coefficients")
 
 
@@ -220,10 +222,13 @@ def robustness_intervals(
     seed: int = 0,
     level: float = 0.95,
 ) -> Array:
-    """Ends of the intervals of ρ of m models, (2, m), computed in batches; arguments as in `bootstrap_robustness`."""
+    """Ends of the intervals of ρ of m models, (2, m), in batches of models; arguments as in `bootstrap_robustness`."""
     x, y = id_columns(id_accuracy), ood_column(ood_accuracy)
-    generator = np.random.default_rng(seed)
+    if not sizes:
+        columns = method.scale.forward(id_columns(x, fits.shape[1] - 1))
+        return rho_intervals(fits, columns, y, method.scale.back, level)
     ends = np.empty((2, len(y)))
+    generator = np.random.default_rng(seed)
     for some in batches(len(y), len(fits)):
         draws = bootstrap_robustness(fits, x[some], y[some], method=method, sizes=sizes, seed=generator)
         ends[:, some] = interval(draws, level)

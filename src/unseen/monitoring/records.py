@@ -17,9 +17,10 @@ from typing import Any
 
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.monitoring.scores import Check, Failure, StepScore
 from unseen.reading.json_records import read_json, typed
+from unseen.text.plain import escaped_text
 
 SCORES, ABOUT = "scores.jsonl", "monitor.json"
 FORMAT = 1
@@ -97,8 +98,7 @@ def keep_same(folder: Path, described: Mapping[str, Any]) -> None:
                 "replace=True to start anew"
             )
         return
-    with atomic_write(path) as file:
-        file.write(json.dumps(record, indent=1).encode())
+    write_text(path, json.dumps(record, indent=1))
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def lines_of(check: Check) -> Iterator[str]:
     for each in found:
         usual: dict[str, Any] = {of.name: of.default for of in fields(each)} | {"units": {}}
         values = {name: value for name, value in asdict(each).items() if value != usual[name]}
-        yield json.dumps(values, ensure_ascii=False, allow_nan=False)
+        yield escaped_text(json.dumps(values, ensure_ascii=False, allow_nan=False))
     ended = {"scores": len(check.scores), "failures": len(check.failures), "extraction": check.extraction}
     ended |= {"seconds": check.seconds}
     yield json.dumps({"step": check.step, END: ended})

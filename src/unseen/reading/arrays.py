@@ -12,7 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.files import byte_size
+from unseen.files import byte_size, refuse_special
 
 SUFFIX = ".npy"
 CHUNK = 1 << 24
@@ -31,6 +31,7 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDAr
     Args:
         names: names of the wanted arrays, as far as they exist; None for all.
     """
+    refuse_special(path)
     with path.open("rb") as file, ZipFile(file) as archive:
         members = {info.filename.removesuffix(SUFFIX): info for info in archive.infolist()}
         wanted = {name: info for name, info in members.items() if names is None or name in names}
@@ -42,6 +43,7 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDAr
 
 def read_npy(path: Path) -> NDArray[Any]:
     """The array of an `.npy` file; call this inside `reading`."""
+    refuse_special(path)
     with path.open("rb") as file:
         return _array(file, os.fstat(file.fileno()).st_size)
 

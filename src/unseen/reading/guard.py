@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from unseen.errors import UserError
-from unseen.files import LFS, LFS_POINTER, byte_size, is_lfs_pointer
+from unseen.files import LFS, LFS_POINTER, byte_size, is_lfs_pointer, refuse_special
 
 LONGEST_REASON = 200
 BLOCK = 1 << 24
@@ -18,12 +18,13 @@ BLOCK = 1 << 24
 
 @contextmanager
 def reading(path: Path, expected: str, advice: str = "") -> Iterator[None]:
-    """Turn every error of a reader into a `UserError`; UserErrors pass unchanged.
+    """Turn every error of a reader into a `UserError`; UserErrors pass unchanged. Only regular files are read.
 
     Args:
         expected: what the file should be, as in "a MATLAB file".
         advice: what to do about a damaged file.
     """
+    refuse_special(path)
     try:
         yield
     except (UserError, ModuleNotFoundError):  # an ImportError concerns a package, which is reported at the edges
@@ -56,10 +57,8 @@ def cause(error: Exception) -> str:
 
 
 def read_bounded(path: Path, most: int) -> bytes:
-    """The bytes of a file; a file larger than `most`, or an endless device, is refused before it is read in full.
-
-    So is a pointer of Git LFS.
-    """
+    """The bytes of a regular file; one larger than `most` is refused before it is read, as is a pointer of Git LFS."""
+    refuse_special(path)
     content = bytearray()
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size <= most:  # the size of a device is 0

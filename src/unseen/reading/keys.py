@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 
 from unseen.errors import UserError, did_you_mean
 from unseen.reading.json_records import NAMES, typed
+from unseen.reading.toml_text import parse_toml
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -274,7 +275,7 @@ def read_text(wanted: Key, text: str, where: str) -> Any:
 def toml_or_word(text: str, where: str) -> Any:
     """The value of a text in TOML; None for bare words."""
     try:
-        record = tomllib.loads(f"value = {text}")
+        record = parse_toml(f"value = {text}")
     except tomllib.TOMLDecodeError as error:
         if text.lstrip().startswith(("[", "{")):
             reason = str(error).partition(" (at")[0]

@@ -4,7 +4,6 @@ As in `json_records`, a record is a frozen dataclass and the types of its fields
 default is required. Paths are texts in a record; `beside` resolves them.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from unseen.errors import UserError, did_you_mean
 from unseen.reading.guard import read_bounded, reading
 from unseen.reading.json_records import typed_fields
+from unseen.reading.toml_text import parse_toml
 
 Record = TypeVar("Record")
 MOST_BYTES = 1 << 24
@@ -25,7 +25,7 @@ def read_toml(path: Path, cls: type[Record]) -> Record:
     missing keys are also refused.
     """
     with reading(path, "TOML"):
-        record = tomllib.loads(read_bounded(path, MOST_BYTES).decode("utf-8-sig"))
+        record = parse_toml(read_bounded(path, MOST_BYTES).decode("utf-8-sig"))
     return read_record(record, cls, str(path))
 
 

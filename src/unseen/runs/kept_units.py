@@ -52,6 +52,7 @@ class KeptUnits:
         identity: what is the same for two fits only if their units are: the hash of the names of the images, or of the
             labels that episodes are drawn from; empty if unknown.
         scores: metric → value, for the metrics that the units determine.
+        ways: classes of each episode; None for other units.
     """
 
     variant: str
@@ -62,6 +63,7 @@ class KeptUnits:
     images: ScoredImages | None
     identity: str
     scores: Mapping[str, float]
+    ways: int | None = None
 
     def values(self, metric: str) -> NDArray[Any] | None:
         """(n,) one number per unit, of which the score is the mean: hits, shares of right queries, precisions.
@@ -121,7 +123,8 @@ def kept_units(results: Path, result: Result, images_at: ReadImages = read_label
                 if metric != "top1" and not isclose(determined[metric], scores[metric], rel_tol=ROUNDING, abs_tol=near):
                     raise ValueError(f"its {metric} differs from that of its own images")
             own = {metric: scores[metric] for metric in scores if metric in determined}
-        found.append(KeptUnits(fit.variant, fit.shots, fit.seed, kind, arrays, images, identity, own))
+        ways = fit.details.get("ways") if kind == "episodes" else None
+        found.append(KeptUnits(fit.variant, fit.shots, fit.seed, kind, arrays, images, identity, own, ways))
     return found
 
 

@@ -4,23 +4,34 @@ To change a shared file (`run.json`, `levels.csv`, `scores.csv`, the tables and 
 the lock, reads the current file, and writes. Result files need no lock: every job has its own file, whose content does
 not depend on the process that writes it.
 
-The lock is the operating system's (`flock`) on an empty file that stays in the folder, so it is released when the
-process that holds it ends in any way; no clocks are compared. On NFS, Linux turns it into a lock of the server, for
-which the file must be open for reading if the lock is shared and for writing if it is exclusive.
+The lock is the operating system's (`flock`) on a file that stays in the folder, so it is released when the process that
+holds it ends in any way; no clocks are compared. The file says who holds the lock and since when, for processes that
+wait; it is empty otherwise, or has what a killed process left in it. On NFS, Linux turns it into a lock of the server,
+for which the file must be open for reading if the lock is shared and for writing if it is exclusive.
 """
 
 import errno
+import logging
 import os
+import socket
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Literal
 
 from unseen.errors import UserError
+from unseen.reading.guard import read_bounded
+from unseen.text.plain import plain_text
 
 LOCK = ".lock"
+PATIENCE, PAUSE = 3.0, 0.02
+"""Seconds of waiting after which the holder is named, and between two attempts until then."""
+LONGEST = 1000
+"""Bytes of the file of a lock."""
 REFUSED = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 """Error codes of file systems without locks."""
 
@@ -55,7 +66,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise UserError(f"{folder}: cannot be written to ({error.strerror or error}); choose another folder") from None
     with file:
-        if not _locked(file):
+        if not _taken(file, folder):
             warnings.warn(
                 f"{folder}: this file system has no file locks; let only one command at a time write to this folder",
                 UnlockedWarning,
@@ -63,9 +74,11 @@ def folder_lock(folder: Path) -> Iterator[None]:
             )
         _look_again(place)
         _held.folders.add(place)
+        _sign(file, f"process {os.getpid()} on {socket.gethostname()} since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
         try:
             yield
         finally:
+            _sign(file, "")
             _held.folders.remove(place)
 
 
@@ -88,6 +101,38 @@ def shared_use(file: Path) -> Iterator[Callable[[], bool]]:
                 return False
 
         yield alone
+
+
+def _taken(file: IO[bytes], folder: Path) -> bool:
+    """Wait for a lock; after a while, say once who holds it."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            return _locked(file, wait=False)
+        except BlockingIOError:
+            time.sleep(PAUSE)
+    holder = _holder(folder.resolve() / LOCK)
+    logging.getLogger("unseen").warning(
+        plain_text(f"{folder}: waiting for another process that is writing there: {holder}; stop it if it hangs")
+    )
+    return _locked(file)
+
+
+def _sign(file: IO[bytes], text: str) -> None:
+    """Replace the text of a lock file; a full disk does not matter."""
+    with suppress(OSError):
+        file.truncate(0)
+        file.write(text.encode())
+        file.flush()
+
+
+def _holder(file: Path) -> str:
+    """Who holds a lock and since when, as far as its file says so."""
+    with suppress(OSError, UserError):
+        text = " ".join(read_bounded(file, LONGEST).decode(errors="replace").split())
+        if text:
+            return text
+    return "it does not say which one"
 
 
 def _look_again(folder: Path) -> None:

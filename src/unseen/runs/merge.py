@@ -1,9 +1,10 @@
 """Merge several runs: parts of one study from several machines, or studies that are compared on one page."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, count
-from typing import Any
+from typing import Any, TypeVar
 
 from unseen.errors import UserError
 from unseen.papers.comparability import ScoredData
@@ -14,6 +15,8 @@ from unseen.runs.notices import joint
 from unseen.runs.record import in_order, joined_features, sorted_scores, with_known
 from unseen.runs.score import Score
 from unseen.runs.setup import FeatureKey, Setup, backbone_differences, differences, extraction_differences
+
+T = TypeVar("T")
 
 
 def merge_runs(runs: Sequence[tuple[str, RunData]]) -> RunData:
@@ -42,15 +45,14 @@ def merge_with_names(runs: Sequence[tuple[str, RunData]]) -> tuple[RunData, list
     for name, data in runs:
         renamed, names = {}, {}
         for domain in data.domains:
-            same = {label for label, other in domains.items() if tuple(other.concepts) == tuple(domain.concepts)}
-            label = _label(domain.name, name, domains, same)
+            label = _label(domain.name, name, domains, partial(_same_concepts, domain))
             title = label if label != domain.name else domain.title
             origin = Origin(domain.name, name, data.levels)
             domains.setdefault(label, replace(domain, name=label, title=title, origin=origin))
             renamed[domain.name] = label
         for backbone in data.backbones:
             part = _part(data, backbone, renamed)
-            label = _label(backbone.name, name, merged, {key for key, other in merged.items() if part.is_of(other)})
+            label = _label(backbone.name, name, merged, part.is_of)
             merged[label] = merged[label].with_more(part) if label in merged else part.called(label)
             names[backbone.name] = label
         called.append(names)
@@ -186,14 +188,20 @@ def _refuse_other_settings(runs: Sequence[tuple[str, RunData]]) -> None:
 
     Only the kind of device may differ, since a study may run on several machines.
     """
-    for number, (name, data) in enumerate(runs):
-        scored = {score.protocol for score in data.scores} | {""}
-        for other, before in runs[:number]:
+    different = dict[str, tuple[str, RunData]]()  # the first run with each choice of settings: many have the same
+    compared = set[tuple[str, str, frozenset[str]]]()
+    for name, data in runs:
+        own, scored = repr(data.setup.protocols), frozenset({score.protocol for score in data.scores} | {""})
+        for settings, (other, before) in different.items():
+            if (settings, own, scored) in compared:
+                continue
+            compared.add((settings, own, scored))
             for each in differences(_protocols(before, scored), _protocols(data, scored)):
                 raise UserError(
                     f"{other} and {name} differ in the {each.field} ({each.first} and {each.second}); report them "
                     "separately"
                 )
+        different.setdefault(own, (name, data))
 
 
 def _protocols(data: RunData, names: Container[str]) -> Setup:
@@ -216,7 +224,11 @@ def _refuse_other_code(runs: Sequence[tuple[str, RunData]]) -> None:
                 raise UserError(f"{each.probe} has different code in {run} and in {name}; report them separately")
 
 
-def _label(name: str, run: str, taken: Container[str], same: Container[str]) -> str:
+def _same_concepts(first: Domain, second: Domain) -> bool:
+    return tuple(first.concepts) == tuple(second.concepts)
+
+
+def _label(name: str, run: str, taken: Mapping[str, T], is_same: Callable[[T], bool]) -> str:
     """The name itself if it is free or means the same, otherwise followed by the run's name, and a number if needed."""
     candidates = chain([name, f"{name} ({run})"], (f"{name} ({run} {number})" for number in count(2)))
-    return next(label for label in candidates if label not in taken or label in same)
+    return next(label for label in candidates if label not in taken or is_same(taken[label]))

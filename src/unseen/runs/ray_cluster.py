@@ -5,12 +5,13 @@ outcome, but no data. So every node must see the folder of the run and have the 
 """
 
 import hashlib
+import logging
 import os
 import socket
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,17 @@ from typing import Any
 from unseen.errors import UserError, option
 from unseen.runs.ray_local import start_local
 from unseen.runs.results import versions
+from unseen.text.plain import plain_text
 
 SECONDS_TO_ANSWER = 120.0
 """Seconds that a node may take to start a process and look for the folder."""
 SECONDS_TO_NOTICE = 60.0
 """Seconds that the head of a cluster may take to notice that a node has died."""
+DIED = "a node of the Ray cluster has died; the others go on with its jobs, and finished ones are kept"
+DEATH = ("terminated", "died", "dead")
+"""Words of Ray's messages about a node that is gone."""
+LONGEST = 200
+"""Characters of any other message of Ray."""
 STORE = 100 * 2**20
 """Bytes of the object store of a local cluster, which contains only descriptions of jobs."""
 
@@ -92,6 +99,24 @@ def connect(address: str, cpus: int) -> None:
             start_local(num_cpus=cpus, object_store_memory=STORE, include_dashboard=False, **options)
         except (RuntimeError, ValueError) as error:  # another version of Ray or Python, an invalid address
             raise UserError(f"Ray cluster {given}: {' '.join(str(error).split())}") from None
+    tell_errors_in_one_sentence()
+
+
+def tell_errors_in_one_sentence() -> None:
+    """Say once that a node has died, instead of the log of its processes, which Ray prints into our output."""
+    from ray._private import worker
+
+    said = set[str]()
+
+    def tell(batch: Mapping[str, Any], **_: Any) -> None:
+        text = " ".join(" ".join(map(str, batch.get("lines", ()))).split())
+        sentence = DIED if any(word in text for word in DEATH) else f"Ray: {plain_text(text)[:LONGEST]}"
+        if sentence not in said:
+            said.add(sentence)
+            logging.getLogger("unseen").warning(sentence)
+
+    if hasattr(worker, "print_to_stdstream"):  # private, and the only place that these messages pass
+        worker.print_to_stdstream = tell
 
 
 def _refuse_unreachable(address: str) -> None:

@@ -47,10 +47,10 @@ from typing import Any
 from unseen.device import device_name
 from unseen.errors import UserError, option
 from unseen.features.costs import best_known
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.ontology.levels import Levels
 from unseen.probes.job import Job
-from unseen.reading.json_records import json_bytes, plain, read_json, typed, typed_fields
+from unseen.reading.json_records import json_text, plain, read_json, typed, typed_fields
 from unseen.runs.cautions import PHRASES
 from unseen.runs.concept_accuracy import concept_accuracy, concept_hits
 from unseen.runs.data import Backbone, Domain, RunData, Written
@@ -60,7 +60,7 @@ from unseen.runs.random_draws import pooled_draws
 from unseen.runs.result_flaws import diverged, images_left_out, skipped_steps, zero_rows
 from unseen.runs.results import RESULTS, Result, read_all, versions
 from unseen.runs.score import Score
-from unseen.runs.scores import result_scores
+from unseen.runs.scores import RunScores
 from unseen.runs.setup import Difference, FeatureKey, ProtocolUsed, Setup, differences
 from unseen.text.words import counted
 
@@ -87,8 +87,7 @@ def write_run(folder: Path, data: RunData, keys: Sequence[str]) -> None:
         if unchanged:
             return
         record["written"] = plain(_stamp(data.written, data.packages))
-        with atomic_write(path) as file:
-            file.write(json_bytes(record))
+        write_text(path, json_text(record))
 
 
 def _stamp(before: Written | None, packages: Mapping[str, str]) -> Written:
@@ -321,9 +320,12 @@ def read_record(folder: Path) -> tuple[RunData, list[str]]:
     _check_format(record.pop("format", None), path)
     keys = typed(record.pop("keys", None), list[str], f"{path}, keys")
     record.setdefault("studies", {})
-    for backbone in record.get("backbones") or ():
+    backbones = record.get("backbones")
+    for backbone in backbones if isinstance(backbones, list) else ():
         if isinstance(backbone, dict):
-            backbone.setdefault("cost", None)  # runs from before costs were recorded
+            cost = backbone.setdefault("cost", None)  # runs from before costs were recorded
+            if isinstance(cost, dict) and isinstance(cost.get("speed"), dict):
+                cost["speed"].setdefault("quartiles", None)  # and from before their spread was
     data = RunData(scores=(), **typed_fields(record, RunData, str(path), without=MEASURED))
     _check(data, path)
     return data, keys
@@ -369,7 +371,8 @@ def with_scores(folder: Path, data: RunData, keys: Sequence[str], *, elsewhere: 
 def _scored(
     folder: Path, data: RunData, keys: Sequence[str], results: Sequence[Result], elsewhere: Collection[str] = ()
 ) -> RunData:
-    scores = [*pooled_draws(score for result in results for score in result_scores(result, data))]
+    read = RunScores(data)
+    scores = [*pooled_draws(score for result in results for score in read.of(result))]
     left = len({*keys} - {result.key for result in results} - {*elsewhere})
     levels = _levels(folder / LEVELS)
     hits = concept_hits(folder / RESULTS, results)

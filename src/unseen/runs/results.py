@@ -14,12 +14,13 @@ Beside the results of dense tasks, `KEY.npz` has what they keep of each image (`
 the folder, has the images of test sets. Both are written before the result, so that a result has them.
 
 A result is written under another name and then renamed, so a kill at any moment loses at most the current jobs. Several
-processes may share a folder: a job that two of them start is computed and written twice, with the same values.
+processes may share a folder: a job that two of them start is computed and written twice, with the same values. Of many
+results there is an index (`unseen.runs.result_index`), from which those are read whose files have not changed.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -29,11 +30,12 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import UserError
-from unseen.files import atomic_write
+from unseen.files import atomic_write, write_text
 from unseen.probes.job import Fit, Job, description_key, fits_read, not_finite, protocol_of
 from unseen.probes.units import BESIDE, Beside, ScoredImages
 from unseen.reading.guard import reading
 from unseen.reading.json_records import read_json, typed
+from unseen.runs import result_index
 from unseen.runs.lock import folder_lock
 from unseen.version import __version__
 
@@ -81,9 +83,20 @@ class Result:
         return protocol_of(self.job.get("settings", {}))
 
 
-def reading_result(result: Result) -> AbstractContextManager[None]:
+class reading_result:  # noqa: N801 (used as a function)
     """A context in which every error about the values of a result names its file."""
-    return reading(Path(f"{result.key}.json"), "a result of this version", "delete the file and run again")
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def __enter__(self) -> None:
+        """Cheap, as it is entered several times for each of many results."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception):
+            path = Path(f"{self._result.key}.json")
+            with reading(path, "a result of this version", "delete the file and run again"):
+                raise error
 
 
 def result_path(folder: Path, key: str) -> Path:
@@ -108,13 +121,32 @@ def read_result(folder: Path, key: str) -> Result | None:
 
 def read_all(folder: Path, keys: Sequence[str]) -> list[Result]:
     """The results that exist, in the order of the keys of their jobs."""
-    return [result for key in keys if (result := read_result(folder, key))]
+    found = _found(folder, keys)
+    results = (_of_index(found[key]) if key in found else None for key in keys)
+    return [result for result in results if result]
 
 
 def missing(jobs: Sequence[Job], folder: Path) -> list[Job]:
     """The jobs without a result, each once, in order."""
     first = {job.key: job for job in reversed(jobs)}
-    return [first[key] for key in reversed(first) if read_result(folder, key) is None]
+    found = _found(folder, list(first))
+    return [first[key] for key in reversed(first) if key not in found]
+
+
+def _found(folder: Path, keys: Sequence[str]) -> dict[str, "Result | bytes"]:
+    """The results that exist by key: those of an index as they are in it, the others read from their files."""
+    if len(keys) < result_index.FEWEST:
+        return {key: result for key in keys if (result := read_result(folder, key))}
+    files = result_index.listed(folder)
+    entered = result_index.read_index(folder, files)
+    new = {key: result for key in keys if key not in entered and (result := read_result(folder, key))}
+    if result_index.is_worth_writing(len(new), len(entered)):
+        result_index.write_index(folder, files, entered, {key: vars(result) for key, result in new.items()})
+    return {**new, **{key: entered[key] for key in keys if key in entered}}
+
+
+def _of_index(found: "Result | bytes") -> Result:
+    return found if isinstance(found, Result) else Result(**json.loads(found))
 
 
 def write_result(folder: Path, job: Job, values: Mapping[str, Any], seconds: float) -> None:
@@ -135,8 +167,7 @@ def write_result(folder: Path, job: Job, values: Mapping[str, Any], seconds: flo
                 np.savez_compressed(file, **arrays)
         else:
             beside_path(folder, job.key).unlink(missing_ok=True)
-        with atomic_write(result_path(folder, job.key)) as file:
-            file.write(json.dumps(record).encode())
+        write_text(result_path(folder, job.key), json.dumps(record))
 
 
 def remove_result(folder: Path, key: str) -> None:

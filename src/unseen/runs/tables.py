@@ -1,14 +1,17 @@
 """Tables of scores: means with their uncertainty, gaps to the seen domain, differences from a baseline, ranks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from unseen.errors import UserError
-from unseen.files import atomic_write, csv_cell
+from unseen.files import atomic_write, csv_cell, write_text
 from unseen.metrics.catalogue import METRICS, Metric
 from unseen.metrics.resampling import Interval
 from unseen.runs.score import Score, shots_name
@@ -18,7 +21,11 @@ SAMPLES = ["fewest_samples", "median_samples", "most_samples"]
 """Columns with the training samples per class, which are the same for all seeds."""
 GROUP = ["study", "protocol", "backbone", "domain", "probe", "shots", "metric"]
 RESAMPLES = 2000
+TAIL = (1 - 0.95) / 2
+"""Not 0.025, so that intervals are bit-identical to others."""
 LOGISTIC = "logistic"
+MARKUP = re.compile(r"[\\|<`*\[\]]")
+"""What Markdown takes for more than text, within a cell of a table."""
 _SIGNS = {True: 1.0, False: -1.0, None: np.nan}
 
 
@@ -36,10 +43,38 @@ def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     With 3 or 5 seeds the interval is coarse, since it cannot leave the range of the values: a spread, not a test.
     """
     array = np.asarray(values, dtype=np.float64)
-    drawn = np.random.default_rng(0).integers(0, len(array), (RESAMPLES, len(array)))
-    tail = (1 - 0.95) / 2  # not 0.025, so that it is bit-identical to other intervals
-    low, high = np.quantile(array[drawn].mean(axis=1), [tail, 1 - tail])
+    low, high = np.quantile(array[_drawn(len(array))].mean(axis=1), [TAIL, 1 - TAIL])
     return float(low), float(high)
+
+
+def nearly_bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The same interval up to rounding, ten times as fast: of many resamples of few values, most are equal.
+
+    Resamples that take every value equally often have the same mean, so each of these is computed and sorted once.
+    """
+    counts, many = _distinct(len(values))
+    means = counts @ np.asarray(values, dtype=np.float64) / len(values)
+    order = np.argsort(means)
+    last = np.cumsum(many[order])
+    ends = []
+    for at in ((RESAMPLES - 1) * TAIL, (RESAMPLES - 1) * (1 - TAIL)):
+        lower, upper = means[order[np.searchsorted(last, [int(at), int(at) + 1], side="right")]].tolist()
+        ends.append(lower + (upper - lower) * (at - int(at)))
+    return ends[0], ends[1]
+
+
+@lru_cache(maxsize=8)
+def _drawn(many: int) -> NDArray[np.int64]:
+    """(resamples, many) indices of the values that are drawn with replacement."""
+    return np.random.default_rng(0).integers(0, many, (RESAMPLES, many))
+
+
+@lru_cache(maxsize=8)
+def _distinct(many: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(d, many) how often each value is in the resamples that differ in this, and (d,) how many are equal to each."""
+    counts = (_drawn(many)[:, :, None] == np.arange(many)).sum(axis=1)
+    found, number = np.unique(counts, axis=0, return_counts=True)
+    return found.astype(np.float64), number
 
 
 def with_concept_intervals(summary: pd.DataFrame, intervals: Mapping[tuple[str, str, str], Interval]) -> pd.DataFrame:
@@ -163,16 +198,20 @@ def check_table_name(path: Path) -> None:
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table in the format of the file's suffix: .csv, .json, .parquet, .md or .tex."""
     check_table_name(path)
+    content = WRITERS[path.suffix](table)
+    if isinstance(content, str):
+        write_text(path, content)
+        return
     with atomic_write(path) as file:
-        file.write(WRITERS[path.suffix](table))
+        file.write(content)
 
 
-def _csv(table: pd.DataFrame) -> bytes:
+def _csv(table: pd.DataFrame) -> str:
     cells = table.rename(columns=csv_cell)
     for name in cells.select_dtypes(exclude="number").columns:
         cells[name] = cells[name].map(csv_cell, na_action="ignore")
     text: str = cells.to_csv(index=False, lineterminator="\n")
-    return text.encode()
+    return text
 
 
 def _parquet(table: pd.DataFrame) -> bytes:
@@ -180,25 +219,27 @@ def _parquet(table: pd.DataFrame) -> bytes:
     return content
 
 
-def _markdown(table: pd.DataFrame) -> bytes:
+def _markdown(table: pd.DataFrame) -> str:
     def line(cells: Iterable[object]) -> str:
-        return "| " + " | ".join(_text(cell).replace("|", "\\|") for cell in cells) + " |\n"
+        return "| " + " | ".join(MARKUP.sub(r"\\\g<0>", " ".join(_text(cell).splitlines())) for cell in cells) + " |\n"
 
     rows = "".join(line(row) for row in table.itertuples(index=False, name=None))
-    return (line(table.columns) + line("---" for _ in table.columns) + rows).encode()
+    return line(table.columns) + line("---" for _ in table.columns) + rows
 
 
-def _json(table: pd.DataFrame) -> bytes:
-    return f"{table.to_json(orient='records', indent=1)}\n".encode()
+def _json(table: pd.DataFrame) -> str:
+    return f"{table.to_json(orient='records', indent=1)}\n"
 
 
-def _latex(table: pd.DataFrame) -> bytes:
+def _latex(table: pd.DataFrame) -> str:
     columns = "".join("r" if pd.api.types.is_numeric_dtype(table[name]) else "l" for name in table.columns)
     rows = ([escaped(_text(cell)) for cell in row] for row in table.itertuples(index=False, name=None))
-    return with_definitions(tabular(columns, [escaped(str(name)) for name in table.columns], rows)).encode()
+    return with_definitions(tabular(columns, [escaped(str(name)) for name in table.columns], rows))
 
 
-WRITERS = {".csv": _csv, ".json": _json, ".parquet": _parquet, ".md": _markdown, ".tex": _latex}
+WRITERS: Mapping[str, Callable[[pd.DataFrame], str | bytes]] = {
+    ".csv": _csv, ".json": _json, ".parquet": _parquet, ".md": _markdown, ".tex": _latex,
+}  # fmt: skip
 """Functions that write a table, by the suffix of the file."""
 
 

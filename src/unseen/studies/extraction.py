@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from unseen.backbones.patches import PatchSpec
 from unseen.data.core.dataset import Target
+from unseen.data.core.links import links_within
 from unseen.data.core.manifest import Manifest, drawn, whole
 from unseen.data.core.source import ImageSource
 from unseen.data.core.splits import Splits
@@ -133,7 +134,8 @@ class FeatureExtraction:
         if not folder.exists() and ":" not in place and "*" not in place and "{" not in place:
             return None
         options: dict[str, Any] = {key: Path(value) if key == "root" else value for key, value in table.items()}
-        source = open_images(place, **options, watch=lambda each: self.watch.track(each, "classes indexed"))
+        with links_within(follow=self.study.follow_links):
+            source = open_images(place, **options, watch=lambda each: self.watch.track(each, "classes indexed"))
         splits = self.study.splits
         manifest = whole(source, "all") if splits is None else drawn(source, Splits.read(Path(splits)))
         name = word if word in self.study.data else folder.name.partition(".")[0] or folder.resolve().name

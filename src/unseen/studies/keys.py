@@ -34,6 +34,7 @@ class StudyKeys:
     missing_classes: Literal["stop", "skip"] = key("stop", "concepts with few images: stop, or skip them and say so")
     classes: Names = key(("own",), "to score test sets on: own, shared, a test set, or a list", path=True)
     mapping: str | None = key(None, "coarser classes: cifar-10, or a CSV with wnid,class", path=True)
+    follow_links: bool = key(False, "follow links that lead out of the folder of a data set")
     complete: bool = key(True, "refuse incomplete copies of test sets")
     examples: int | None = key(None, "single images per data set; unset: 1, 8 drawings, a folder", least=1)
     patches: int | Literal["all"] = key(ALL, "patches of each training image to train on", least=1)

@@ -9,6 +9,7 @@ from typing import Any
 
 from unseen.data.core.dataset import Dataset, Target
 from unseen.data.core.limit import limited
+from unseen.data.core.links import Links, current_links, links_within
 from unseen.data.core.open_dataset import OpenDataset, open_dataset
 from unseen.data.own.description import describe, describe_table, is_own, own_table, refuse_same_names
 from unseen.data.own.one_split import open_test_set
@@ -78,6 +79,7 @@ class OpenedData:
         named: whether the user named data sets; only then does the page mention missing ones.
         notices: notices about concepts that were skipped.
         folders: folders of images without labels, for probes of single images.
+        links: where links below those folders may lead.
     """
 
     data: Sequence[StudyData] = ()
@@ -87,6 +89,7 @@ class OpenedData:
     named: bool = True
     notices: Sequence[Notice] = ()
     folders: Sequence[Path] = ()
+    links: Links = field(default_factory=current_links)
 
     @property
     def missed(self) -> list[Notice]:
@@ -138,6 +141,13 @@ def open_data(
         given: data sets that were opened in Python, besides those of the study.
         features: folder of features that are used instead of images.
     """
+    with links_within(follow=study.follow_links):
+        return _open_data(study, places, wanted, watch, given, features)
+
+
+def _open_data(
+    study: Study, places: Places, wanted: Wanted, watch: Watch, given: Sequence[OpenDataset], features: Path | None
+) -> OpenedData:
     if features is not None and not features.is_dir():
         raise UserError(f"{features}: no such folder; it should contain one folder of features per data set")
     made = {ALL} if study.datasets == (ALL,) else {each.name for each in given} - DATASETS.keys()

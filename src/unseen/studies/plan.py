@@ -10,7 +10,7 @@ from unseen.runs.notices import Notice
 from unseen.runs.parts import Load, Part, own_jobs
 from unseen.runs.record import read_record
 from unseen.runs.results import RESULTS, read_all
-from unseen.runs.scores import result_scores
+from unseen.runs.scores import RunScores
 from unseen.text.notebook import table_html
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def plan_of_run(folder: Path) -> Plan:
     """The finished and missing jobs of a run: one part per backbone, domain and probe, with its finished jobs."""
     data, keys = read_record(folder)
     results = read_all(folder / RESULTS, keys)
-    firsts = (next(result_scores(result, data), None) for result in results)
+    scores = RunScores(data)
+    firsts = (next(scores.of(result), None) for result in results)
     done = Counter((score.backbone, score.domain, score.probe) for score in firsts if score)
     parts: list[dict[str, Cell]] = [
         {"backbone": backbone, "domain": domain, "probe": probe, "jobs done": number}

@@ -9,7 +9,6 @@ The paths in it are relative to it for these copies, relative to the folder of a
 import hashlib
 import re
 import shutil
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -20,7 +19,8 @@ from unseen.data.registry import DATASETS
 from unseen.device import on_gpu
 from unseen.errors import UserError
 from unseen.extension.own_code import allowing_code, is_own_file, own_file, runs_code
-from unseen.files import atomic_write
+from unseen.files import atomic_write, read_text, write_text
+from unseen.reading.toml_text import parse_toml
 from unseen.runs.record import read_record, write_run
 from unseen.studies.backbones import Entry
 from unseen.studies.given import FeatureFiles
@@ -105,8 +105,7 @@ class KeptStudy:
                 if path.is_file() and path.relative_to(out / FILES).as_posix() not in self.copies:
                     path.unlink()
         if name not in {each.name for each in kept}:
-            with atomic_write(out / name) as file:
-                file.write(self.text(name).encode())
+            write_text(out / name, self.text(name))
 
 
 def again(name: str) -> str:
@@ -266,7 +265,7 @@ def _names_files(path: Path) -> bool:
             for each in value.values() if isinstance(value, Mapping) else value:
                 yield from texts(each)
 
-    record = tomllib.loads(path.read_text("utf-8-sig"))
+    record = parse_toml(read_text(path))
     return any(text and (path.parent / text).exists() for text in texts(record))
 
 

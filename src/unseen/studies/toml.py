@@ -20,6 +20,7 @@ from unseen.probes.by_name import all_probes
 from unseen.reading.guard import read_bounded
 from unseen.reading.keys import Key, keys_of, toml_key, toml_value
 from unseen.reading.toml_records import MOST_BYTES
+from unseen.reading.toml_text import parse_toml
 from unseen.studies.keys import ALL, BackboneKeys, StudyKeys
 from unseen.studies.paths import is_there, with_paths
 from unseen.studies.study import BACKBONE, DATA, FILES, Study, changed, probe_class, probe_keys, probe_table
@@ -90,7 +91,7 @@ def read_study(path: Path) -> Study:
 def study_of(text: str, name: str, where: str) -> Study:
     """The study that a text describes."""
     try:
-        record = tomllib.loads(text)
+        record = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         twice = TWICE.match(str(error))
         if twice:

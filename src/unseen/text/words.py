@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from unseen.text.plain import REPLACEMENT
+
 MOST_DIGITS = 18
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def duration(seconds: float) -> str:

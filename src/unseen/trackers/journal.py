@@ -18,6 +18,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from unseen.files import refuse_special
+
 TRACKERS = "trackers"
 """Name of the folder with these files, in the folder of a run."""
 
@@ -69,6 +71,7 @@ def _ends_with_newline(path: Path) -> bool:
 
 def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
     """The lines that are whole; the last one of a killed process may not be."""
+    refuse_special(path)
     with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
         for text in file:
             with suppress(ValueError):

@@ -1,5 +1,6 @@
 """Which backbone to take: the front by brute force, and what is never called dominated."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -9,8 +10,13 @@ from cost_runs import cost, write_cost_run
 from hit_runs import normal_hits
 from numpy.typing import NDArray
 
-from unseen.analyses.core.comparables import comparables
-from unseen.analyses.core.costs import AXES, Choice, choice_of, cost_table
+from unseen.analyses.core.comparables import comparables, most_shots
+from unseen.analyses.core.costs import AXES, Choice, choice_of, cost_table, decisive
+from unseen.analyses.core.rankings import rankings_by
+from unseen.features.costs import BackboneCost
+from unseen.report.core.cost_words import choice_sentence
+from unseen.report.core.ranking_words import SAME_IMAGES
+from unseen.report.leaderboard.ranking_words import how_ranked
 from unseen.runs.record import read_run
 
 ACCURACY = {"best": 0.9, "near": 0.9, "mid": 0.7, "low": 0.5}
@@ -47,7 +53,7 @@ def test_the_cheapest_of_a_tie_and_what_is_dominated(tmp_path: Path) -> None:
         "low": ("front", ""), "near": ("front", ""), "mid": ("dominated", "near"), "best": ("open", "near"),
     }  # fmt: skip
     assert status("multiply-adds")["low"] == ("dominated", "mid")
-    # Times within a tenth are equal: `mid` is no faster than `near`, which is better.
+    # Times within a quarter are equal: `mid` is no faster than `near`, which is better.
     assert status("time") == {
         "near": ("front", ""), "mid": ("dominated", "near"), "low": ("dominated", "near"), "best": ("open", "near"),
     }  # fmt: skip
@@ -136,3 +142,46 @@ def test_a_table_of_costs(tmp_path: Path) -> None:
     )
     assert (first["ms_per_image"], first["images_per_second"]) == pytest.approx((4.0, 250.0))
     assert first["measured_on"] == "NVIDIA H200"
+
+
+def test_episodes_decide_only_if_nothing_else_does(tmp_path: Path) -> None:
+    data = read_run(write_cost_run(tmp_path, ACCURACY, {"low": cost(1, 1)}, hits=nested))
+    [images] = rankings_by(data, most_shots(data))
+    episodes = replace(images, probe="centroids", shots=20, units=("episodes",), ways=5, by=(*images.by, "more"))
+    for several in ([episodes, images], [images, episodes]):
+        choice = decisive(several, data.backbones)
+        assert choice is not None
+        assert choice.ranking is images
+    alone = decisive([episodes], data.backbones)
+    assert alone is not None
+    assert alone.ranking is episodes
+
+
+def test_a_ranking_over_episodes_is_not_called_one_over_images(tmp_path: Path) -> None:
+    data = read_run(write_cost_run(tmp_path, ACCURACY, {"low": cost(1, 1)}, hits=nested, datasets=("a",)))
+    [images] = rankings_by(data, most_shots(data))
+    episodes = replace(images, probe="centroids", shots=20, units=("episodes",), ways=5)
+    text = choice_sentence(Choice(episodes, {}), {"a": "Letters"})
+    assert text.startswith("Nearest centroid")
+    assert "5-way 20-shot accuracy on Letters" in text
+    assert SAME_IMAGES in text
+    assert SAME_IMAGES not in choice_sentence(Choice(images, {}), {"a": "Letters"})
+    assert "same episodes" in how_ranked(episodes, {})
+    assert "same test images" not in how_ranked(episodes, {})
+
+
+def test_times_are_alike_as_far_as_those_of_passes_spread(tmp_path: Path) -> None:
+    def measured(milliseconds: float, spread: float) -> BackboneCost:
+        each = milliseconds / 1000
+        own = cost(1, 1, milliseconds)
+        assert own.speed is not None
+        return replace(own, speed=replace(own.speed, quartiles=(each, each, each * spread)))
+
+    def statuses(spread: float) -> dict[str, str]:
+        costs = {"best": measured(1.4, spread), "low": measured(1.0, 1.0)}
+        choice = chosen(write_cost_run(tmp_path / str(spread), {n: ACCURACY[n] for n in costs}, costs, hits=nested))
+        return {each.backbone: each.status for each in choice.placed("time")}
+
+    assert statuses(1.0) == {"low": "front", "best": "front"}
+    # It may be no slower, which is not enough to call the other one dominated.
+    assert statuses(1.6) == {"low": "open", "best": "front"}

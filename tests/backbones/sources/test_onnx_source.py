@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from unseen.backbones.graph_process import GraphProcess
 from unseen.backbones.load import load_backbone
 from unseen.backbones.patches import PatchSpec
 from unseen.errors import UserError
@@ -241,3 +242,73 @@ def test_patches_of_a_map_inside_the_file(tmp_path: Path) -> None:
     expected = reference()[:2](images(2)).detach().flatten(2).transpose(1, 2).flatten(1)
     torch.testing.assert_close(backbone(images(2)), expected)
     torch.testing.assert_close(deepcopy(backbone.module)(images(2)), expected)  # what a training does to it
+
+
+def write_bomb(path: Path, elements: int, *, by_images: bool) -> Path:
+    """A graph of 400 bytes that makes so many floats, when it is opened or only when it is run."""
+    helper = onnx.helper
+    first = [helper.make_node("Identity", ["n"], ["shape"])]
+    if by_images:
+        first = [
+            helper.make_node("Shape", ["images"], ["sides"]),
+            helper.make_node("Mul", ["sides", "zeros"], ["none"]),
+            helper.make_node("ReduceSum", ["none"], ["zero"], keepdims=1),
+            helper.make_node("Add", ["zero", "n"], ["shape"]),
+        ]
+    nodes = [
+        *first,
+        helper.make_node("ConstantOfShape", ["shape"], ["many"]),
+        helper.make_node("ReduceSum", ["many"], ["sum"], keepdims=1),
+        helper.make_node("GlobalAveragePool", ["images"], ["mean"]),
+        helper.make_node("Flatten", ["mean"], ["flat"]),
+        helper.make_node("Add", ["flat", "sum"], ["features"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "bomb",
+        [helper.make_tensor_value_info("images", 1, ("b", 3, 16, 16))],
+        [helper.make_tensor_value_info("features", 1, ("b", 3))],
+        [
+            onnx.numpy_helper.from_array(np.array(values, np.int64), name)
+            for name, values in (("n", [elements]), ("zeros", [0] * 4))
+        ],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    return path
+
+
+@pytest.mark.parametrize("by_images", [False, True])
+def test_a_graph_that_asks_for_gigabytes(
+    tmp_path: Path, by_images: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    small = load_backbone(f"onnx:{write_bomb(tmp_path / 's.onnx', 1_000, by_images=by_images)}")
+    torch.testing.assert_close(small(images(2)), images(2).mean((2, 3)))
+    path = write_bomb(tmp_path / "m.onnx", 1 << 40, by_images=by_images)
+    with pytest.raises(UserError, match=r"m\.onnx: .* 4\.3 GB .* UNSEEN_GRAPH_MEMORY"):
+        load_backbone(f"onnx:{path}")
+    monkeypatch.setenv("UNSEEN_GRAPH_MEMORY", "0.3")
+    with pytest.raises(UserError, match=r"m\.onnx: .* 0\.3 GB "):
+        load_backbone(f"onnx:{write_bomb(path, 1 << 27, by_images=by_images)}")
+    monkeypatch.setenv("UNSEEN_GRAPH_MEMORY", "much")
+    with pytest.raises(UserError, match="UNSEEN_GRAPH_MEMORY .*'much'"):
+        load_backbone(f"onnx:{path}")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_graph_whose_process_ends(tmp_path: Path) -> None:
+    process = GraphProcess(write(tmp_path / "m.onnx"), 0)
+    session = process.session((tmp_path / "m.onnx").read_bytes(), threads=1, gpu=None, folder=None)
+    [found] = process.run(session, ["logits"], images(2).numpy(), limited=True)
+    assert found.shape == (2, 7)
+    process.process.kill()
+    with pytest.raises(UserError, match=r"m\.onnx: .*exit code -9"):
+        process.run(session, ["logits"], images(2).numpy(), limited=True)
+
+
+def test_a_session_of_its_own_gives_the_same_bits(tmp_path: Path) -> None:
+    import onnxruntime
+
+    path = write(tmp_path / "m.onnx")
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    [expected] = session.run(["logits"], {"images": images(5).numpy()})
+    assert np.array_equal(load_backbone(f"onnx:{path}")(images(5)).numpy(), expected)

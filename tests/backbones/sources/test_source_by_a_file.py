@@ -7,7 +7,6 @@ import torch
 
 from unseen.backbones import load, sources
 from unseen.errors import UserError
-from unseen.extension.plugins import plugins
 
 COLOUR = """
 from torch import nn
@@ -27,8 +26,8 @@ SOURCE = Source("colour", colour_network)
 def test_a_source_is_one_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "colour_source.py").write_text(COLOUR)
     monkeypatch.setattr(sources, "__path__", [*sources.__path__, str(tmp_path)])
-    found = {each.name: each for each in plugins("unseen.backbones.sources", "SOURCE")}
-    assert found.keys() == {*load.SOURCES, "colour"}
+    found = load.find_sources()
+    assert set(found) == {*load.SOURCES, "colour"}
     monkeypatch.setattr(load, "SOURCES", found)
     net = load.load_backbone("colour:mean")
     images = torch.rand(2, 3, 16, 16)

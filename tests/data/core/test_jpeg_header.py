@@ -9,6 +9,7 @@ from picture_files import encoded, picture
 from PIL import Image
 
 from unseen.data.core.decoding.decode import decode, plain_jpeg
+from unseen.data.core.decoding.filled import UNFILLED
 from unseen.data.core.decoding.jpeg_header import jpeg_header
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
@@ -64,9 +65,9 @@ def test_no_damaged_file_that_libjpeg_refuses_is_plain() -> None:
         file[at : at + length] = rng.choice([0, 255, 218, 217, 208, 17], length).astype(np.uint8).tobytes()
         try:
             decode(bytes(file), SMALL)
-        except UserError:
-            refused += 1
-            assert plain_jpeg(bytes(file), [SMALL]) is None
+        except UserError as error:
+            refused += 1  # one whose data end early is found on a GPU once it is decoded
+            assert str(error) == UNFILLED or plain_jpeg(bytes(file), [SMALL]) is None
     assert refused > 20
 
 

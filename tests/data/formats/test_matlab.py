@@ -144,3 +144,14 @@ def test_structures_that_take_no_bytes_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.mat").write_bytes(header + struct.pack("<II", 14, len(body)) + body)
     with pytest.raises(UserError, match="structures without fields"):
         read_mat(tmp_path / "a.mat")
+
+
+def test_elements_are_bounded_not_only_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = np.empty(2_000, dtype=object)
+    cells[:] = [np.empty((0, 0))] * len(cells)
+    io.savemat(tmp_path / "cells.mat", {"a": cells}, do_compression=True)
+    [found] = read_mat(tmp_path / "cells.mat").values()
+    assert len(found) == len(cells)
+    monkeypatch.setattr("unseen.data.formats.matlab.MAX_ELEMENTS", 2_000)
+    with pytest.raises(UserError, match=r"cells\.mat: .* 2,000 "):
+        read_mat(tmp_path / "cells.mat")

@@ -229,6 +229,9 @@ def test_nyuv2_is_in_its_own_file_and_not_larger_than_images(tmp_path: Path) -> 
         "larger than images may be": lambda file: file.create_dataset(
             "depths", (3, 1 << 20, 1 << 20), np.float32, chunks=(1, 1 << 10, 1 << 10), compression="gzip"
         ),
+        "0.2 GB, of which only 0.0 kB": lambda file: file.create_dataset(
+            "depths", (3, 4_000, 4_000), np.float32, chunks=(1, 1_000, 1_000), compression="gzip", fillvalue=2
+        ),
     }
     for message, make in makers.items():
         place.unlink(missing_ok=True)

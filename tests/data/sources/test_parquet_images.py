@@ -106,11 +106,11 @@ def test_images_beside_the_file(tmp_path: Path) -> None:
     source = open_images(write_parquet(tmp_path / "set/train.parquet", {"image": rows, "label": [0, 1, 0, 1, 0]}))
     assert source.read(0) == jpeg(4)
     assert source.read(4) == b""
-    for number, words in ((1, "is not below"), (2, "is not below"), (3, "no such file")):
+    for number, words in ((1, "is not below"), (2, "is not below"), (3, "No such file")):
         with pytest.raises(UserError, match=words):
             source.read(number)
     beside = open_images(tmp_path / "set/train.parquet", root=tmp_path / "set/images")
-    with pytest.raises(UserError, match="no such file"):
+    with pytest.raises(UserError, match="No such file"):
         beside.read(0)
 
 

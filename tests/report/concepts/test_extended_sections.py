@@ -72,6 +72,23 @@ def test_sections_of_the_extended_probes() -> None:
     }
 
 
+def test_clusters_of_several_shots_are_those_of_most_samples() -> None:
+    # The setting is part of a clustering: with two of them, each point and sentence had two numbers.
+    values: dict[Key, float] = {
+        (domain, "kmeans", shots, "purity"): value + (shots or 9) / 100
+        for domain, value in (("in1k", 0.5), ("l5", 0.4))
+        for shots in (5, 10, None)
+    }
+    for dropped, purity in ((0, [59, 49]), (None, [60, 50])):
+        kept = {key: value for key, value in values.items() if key[2] != dropped}
+        section = named(run(kept, published="cog-v1"), "clusters")
+        [own] = [series for series in section.figures[0].series if series.strong]
+        assert own.y == pytest.approx(purity)
+        assert f"{purity[0]}.0% on IN-1K" in section.sentences[0]
+        assert ("10 samples" in section.note) == (dropped is None)
+        assert bool(thin(section.figures[0])) == (dropped == 0)  # what was printed is of all images
+
+
 def test_without_the_regression_the_two_networks_are_compared() -> None:
     values: dict[Key, float] = {
         (domain, probe, shots, "top1"): value

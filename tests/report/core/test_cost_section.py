@@ -8,10 +8,14 @@ import pytest
 from cost_runs import cost, write_cost_run
 from hit_runs import normal_hits
 
+from unseen.analyses.core.comparables import comparables
+from unseen.analyses.core.costs import choice_of
+from unseen.report.core.cost_words import ELSEWHERE, choice_sentence, cost_texts, elsewhere_sentence
 from unseen.report.core.export import export_page
 from unseen.report.core.model import Page, Section
 from unseen.report.core.render import page_html
 from unseen.report.of_runs import report_on
+from unseen.runs.record import read_run
 
 ACCURACY = {"large": 0.85, "small": 0.85, "weak": 0.6}
 COSTS = {"large": cost(80_000_000, 17_500_000_000, 4.0), "small": cost(20_000_000, 4_600_000_000, 1.0), "weak": None}
@@ -38,7 +42,7 @@ def test_the_page_begins_with_the_cheapest_of_the_tie(tmp_path: Path) -> None:
 
 def test_a_resolved_winner_has_no_rival(tmp_path: Path) -> None:
     first = str(page_of(tmp_path, {"large": 0.9, "small": 0.6, "weak": 0.5}).findings[0])
-    assert first.startswith("<code>large</code> is best by")
+    assert first.partition(": ")[2].startswith("<code>large</code> is best by")
     assert "small" not in first
 
 
@@ -106,3 +110,41 @@ def test_costs_are_in_the_leaderboard(tmp_path: Path, lower: bool) -> None:
     page = study_leaderboard_page(board)
     assert "small" in str(page.findings[0])
     assert page.sections[0].name == "choice"
+
+
+def test_a_time_of_another_machine_is_marked_and_the_cheapest_says_so(tmp_path: Path) -> None:
+    costs = COSTS | {"small": cost(20_000_000, 4_600_000_000, 1.0, "NVIDIA A100"), "weak": cost(1, 1, 1.0)}
+    data = read_run(write_cost_run(tmp_path, ACCURACY, costs))
+    choice = choice_of(data, comparables(data))
+    assert choice is not None
+    assert [cost_texts(choice, name)[2] for name in ("large", "small", "weak")] == ["4", f"1{ELSEWHERE}", "1"]
+    assert "NVIDIA A100" in elsewhere_sentence(choice)
+    first = choice_sentence(choice, {})
+    assert "The cheapest of them is <code>small</code>" in first
+    assert "NVIDIA A100" in first.partition("cheapest")[2]
+
+
+def test_a_cost_of_zero_is_drawn_at_the_edge_and_ticks_are_whole_numbers(tmp_path: Path) -> None:
+    costs = {"large": cost(2_000_000), "small": cost(500_000), "weak": cost(0)}
+    section = section_of(page_of(tmp_path, costs=costs))
+    [figure] = section.figures
+    assert [text for _, text in figure.x_ticks] == ["0", "0.5", "1", "2"]
+    points = {series.labels[0]: series.x[0] for series in figure.series if series.labels}
+    assert points == {"large": 2.0, "small": 0.5, "weak": figure.x_ticks[0][0]}
+    assert figure.x_range is not None
+    assert figure.x_range[0] < points["weak"] < 0.5
+
+
+def test_what_is_not_drawn_is_named(tmp_path: Path) -> None:
+    section = section_of(page_of(tmp_path))
+    assert all("weak" in figure.caption for figure in section.figures)
+    assert section.note.count("weak") == 3
+
+
+def test_a_backbone_looks_the_same_on_the_page_of_the_run_and_on_the_leaderboard(tmp_path: Path) -> None:
+    from unseen.analyses.core.study_leaderboard import study_leaderboard
+    from unseen.report.core.looks import page_looks
+    from unseen.report.leaderboard.study_page import study_leaderboard_page
+
+    page = page_of(tmp_path)
+    assert page_looks(study_leaderboard_page(study_leaderboard([tmp_path]))) == page_looks(page)

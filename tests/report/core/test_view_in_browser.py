@@ -166,3 +166,50 @@ def test_print_shows_what_is_chosen_without_controls(opened: Callable[[str], Any
     assert not tab.locator(".table:has(#table-first) .choose").is_visible()
     assert not heading(tab, "Cost").is_visible()
     assert heading(tab, "Size").is_visible()
+
+
+def test_what_the_row_above_says_is_shown_once_rows_are_moved(browser: Any, tmp_path: Path) -> None:
+    rows = [
+        Row([Cell(name, again=number > 0), Cell(str(value), (value,))])
+        for name, values in {"a": (3, 1), "b": (2, 4)}.items() for number, value in enumerate(values)
+    ]  # fmt: skip
+    columns = [Column("Name", number=False), Column("Value", names=("value",)), *(Column(f"c{n}") for n in range(3))]
+    rows = [Row([*row.cells, Cell("1"), Cell("1"), Cell("1")]) for row in rows]
+    write_page(
+        Page("Again", [Section("s", "S", tables=[Table("t", columns, rows, filter="part")])]), tmp_path / "a.html"
+    )
+    tab = browser.new_page()
+    tab.goto((tmp_path / "a.html").as_uri())
+
+    def wide() -> list[bool]:
+        return [(each.bounding_box() or {"width": 0})["width"] > 2 for each in tab.locator("#table-t .again").all()]
+
+    assert tab.locator("#table-t tbody tr td:first-child").all_text_contents() == ["a", "a", "b", "b"]
+    assert wide() == [False, False]
+    tab.locator("#table-t thead th button", has_text="Value").click()
+    assert tab.locator("#table-t tbody tr td:first-child").all_text_contents() == ["a", "b", "a", "b"]
+    assert wide() == [True, True]
+    tab.goto((tmp_path / "a.html").as_uri() + "#t.filter=4")
+    tab.reload()
+    assert wide()[-1]
+    tab.close()
+
+
+def test_a_dense_table_fits_a_screen_and_has_arrows(browser: Any, tmp_path: Path) -> None:
+    columns = [
+        Column("Group", number=False),
+        Column("ID test sets", number=False),
+        *(Column("ImageNet-A") for _ in range(11)),
+    ]
+    cells = [Cell("adversarially robust"), Cell("ImageNet + second"), *[Cell("−1.3", small="(−13.9 to +11.3)")] * 11]
+    table = Table("t", columns, [Row(cells)] * 3, head=True)
+    write_page(Page("Dense", [Section("s", "S", tables=[table])]), tmp_path / "a.html")
+    tab = browser.new_page(viewport={"width": 1300, "height": 600})
+    tab.goto((tmp_path / "a.html").as_uri())
+    assert (
+        tab.evaluate("(() => { const e = document.querySelector('.scroll'); return e.scrollWidth - e.clientWidth })()")
+        <= 0
+    )
+    arrow = tab.evaluate("getComputedStyle(document.querySelector('#table-t th button'), '::after').content")
+    assert "↕" in arrow
+    tab.close()

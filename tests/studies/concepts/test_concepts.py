@@ -45,6 +45,7 @@ from unseen.studies.inputs.vectors import VectorStage
 from unseen.studies.opened import OpenedData, StudyData
 from unseen.studies.probed_features import ProbedFeatures
 from unseen.studies.probes import study_probes
+from unseen.studies.rates import RegressionSpeed
 from unseen.studies.record import extraction_of, image_notices, images_used
 from unseen.studies.stored_features import DOMAIN_SPLITS, Place, find_features
 from unseen.studies.watch import Silent, Watch
@@ -349,6 +350,7 @@ def test_memory_is_that_of_the_largest_kind(monkeypatch: pytest.MonkeyPatch) -> 
     # A CPU: one copy of 1,281,167 × 2049 numbers of 4 bytes; ten classifiers of 2049 × 1000 numbers, three times; and
     # 1024 × 10 × 1000 scores twice.
     monkeypatch.setattr(vectors, "on_gpu", lambda: False)
+    monkeypatch.setattr("unseen.studies.probing.regression_speed", lambda *_: RegressionSpeed(1e9))
     assert COG_V2.round_size == 10
     logistic = 10_500_444_732 + 245_880_000 + 81_920_000
     assert memory(pairs) == logistic

@@ -140,6 +140,11 @@ class Comparable:
         return self.labels if self.unit == "images" and self.metric.name == "mean-per-class" else None
 
     @property
+    def ways(self) -> int | None:
+        """Classes of each few-shot episode; None for other units."""
+        return self._first.ways
+
+    @property
     def pseudo_units(self) -> tuple[float, ...]:
         """What is added to the interval of differences of hits, of which few may differ."""
         return PLUS_MINUS if self.unit == "images" and CORRECT in self._first.arrays else ()

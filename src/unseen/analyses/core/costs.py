@@ -19,8 +19,9 @@ from unseen.runs.data import Backbone, RunData
 
 Axis = Literal["parameters", "multiply-adds", "time"]
 AXES: tuple[Axis, ...] = ("parameters", "multiply-adds", "time")
-ALIKE: Mapping[Axis, float] = {"parameters": 1.0, "multiply-adds": 1.0, "time": 1.1}
-"""The ratio up to which costs are the same: measured times of one network differ by some percent."""
+LEAST_ALIKE, USUALLY_ALIKE = 1.25, 1.5
+"""The ratio up to which two times are the same at least, and where their spread over forward passes is not known: times
+of one network, measured again on a shared machine, differed by a factor of 1.4."""
 Status = Literal["front", "tied", "open", "dominated"]
 """Of a backbone at its cost: on the front, with a resolved lead over all that cost less; on the front, with a lead that
 is not resolved; behind another one that costs no more, which is not resolved; or dominated."""
@@ -89,35 +90,61 @@ class Choice:
             return 1 / cost.speed.rate if here and cost.speed else None
         return cost.parameters if axis == "parameters" else cost.multiply_adds
 
+    def is_elsewhere(self, backbone: str) -> bool:
+        """Whether its time was measured, but not so that it can be compared with the others."""
+        cost = self.costs.get(backbone)
+        return cost is not None and cost.speed is not None and self.value(backbone, "time") is None
+
     def cheapest(self, axis: Axis) -> list[str]:
         """Those of the first place that cost least; empty unless the cost of all of them is known."""
         values = {each.backbone: self.value(each.backbone, axis) for each in self.first}
         known = [value for value in values.values() if value is not None]
         if len(known) < len(values):
             return []
-        return [name for name, value in values.items() if value is not None and value <= ALIKE[axis] * min(known)]
+        least = next(name for name, value in values.items() if value == min(known))
+        return [
+            name for name, value in values.items()
+            if value is not None and value <= self.alike(axis, name, least) * min(known)
+        ]  # fmt: skip
+
+    def alike(self, axis: Axis, first: str, second: str) -> float:
+        """The ratio up to which the costs of two backbones are the same: for times, their spread over passes."""
+        if axis != "time":
+            return 1.0
+        return max(LEAST_ALIKE, self._spread(first), self._spread(second))
+
+    def _spread(self, backbone: str) -> float:
+        cost = self.costs.get(backbone)
+        spread = cost.speed.spread if cost is not None and cost.speed is not None else None
+        return USUALLY_ALIKE if spread is None else spread
 
     def placed(self, axis: Axis) -> list[Placed]:
         """The backbones with a rank whose cost is known, from the cheapest; at equal cost the better first."""
         known = [
             (value, each) for each in self.ranking.ranked if (value := self.value(each.backbone, axis)) is not None
         ]
-        known.sort(key=lambda pair: (pair[0], -self._sign * (pair[1].value or 0.0)))
-        return [Placed(each.backbone, value, *self._status(each, value, ALIKE[axis], known)) for value, each in known]
+        known.sort(key=lambda pair: (pair[0], -self._merit(pair[1])))
+        return [Placed(each.backbone, value, *self._status(axis, each, value, known)) for value, each in known]
 
     def _status(
-        self, each: Ranked, value: float, alike: float, every: Sequence[tuple[float, Ranked]]
+        self, axis: Axis, each: Ranked, value: float, every: Sequence[tuple[float, Ranked]]
     ) -> tuple[Status, str]:
-        mine = self._sign * (each.value or 0.0)
+        mine = self._merit(each)
+        pairs = [(cost, other, self.alike(axis, each.backbone, other.backbone)) for cost, other in every]
         no_dearer = [
-            (other, alike * cost < value) for cost, other in every if cost <= alike * value and other is not each
+            (other, alike * cost < value) for cost, other, alike in pairs if cost <= alike * value and other is not each
         ]
-        dominating = [other for other, _ in no_dearer if self.is_better(other.backbone, each.backbone)]
+        # Where times spread widely, one that may be slower by more than the least difference dominates nothing.
+        surely = LEAST_ALIKE if axis == "time" else 1.0
+        dominating = [
+            other for cost, other in every
+            if cost <= surely * value and self.is_better(other.backbone, each.backbone)
+        ]  # fmt: skip
         if dominating:
             return "dominated", self._best_of(dominating)
         ahead = [
             other for other, is_cheaper in no_dearer
-            if (theirs := self._sign * (other.value or 0.0)) > mine or (theirs == mine and is_cheaper)
+            if (theirs := self._merit(other)) > mine or (theirs == mine and is_cheaper)
         ]  # fmt: skip
         if ahead:
             return "open", self._best_of(ahead)
@@ -128,7 +155,7 @@ class Choice:
         return ("tied", tied[0].backbone) if tied else ("front", "")
 
     def _best_of(self, several: Sequence[Ranked]) -> str:
-        return max(several, key=lambda each: self._sign * (each.value or 0.0)).backbone
+        return max(several, key=self._merit).backbone
 
     def is_better(self, first: str, second: str) -> bool:
         """Whether the first backbone is resolved to be better than the second."""
@@ -137,9 +164,10 @@ class Choice:
             return False
         return bool(standings.resolved_better[standings.names.index(first), standings.names.index(second)])
 
-    @property
-    def _sign(self) -> int:
-        return 1 if self.ranking.metric.ranks_high else -1
+    def _merit(self, each: Ranked) -> float:
+        """The score of a backbone with a rank, so that higher is better."""
+        assert each.value is not None, "only backbones with a rank are placed"
+        return each.value if self.ranking.metric.ranks_high else -each.value
 
 
 def machine_of(speed: ForwardSpeed | None) -> Machine | None:
@@ -148,7 +176,7 @@ def machine_of(speed: ForwardSpeed | None) -> Machine | None:
 
 
 def choice_of(data: RunData, every: Comparables) -> Choice | None:
-    """The ranking that decides, of the most data sets, with the costs of its backbones.
+    """The ranking that decides (`decisive`), with the costs of its backbones.
 
     None if nothing but dimensions is known of what they cost, or if there is nothing to rank.
 
@@ -161,9 +189,13 @@ def choice_of(data: RunData, every: Comparables) -> Choice | None:
 
 
 def decisive(rankings: Iterable[Ranking], backbones: Sequence[Backbone]) -> Choice | None:
-    """The ranking of the most data sets, with the costs of its backbones; None if no backbone has a rank or value."""
+    """A ranking with the costs of its backbones; None if no backbone has a rank or value.
+
+    It is the one of the most data sets. One by few-shot episodes decides only if there is no other: thousands of
+    episodes can draw from few images, so that they resolve differences which other images need not have.
+    """
     found = [each for each in rankings if each.ranked]
-    ranking = max(found, key=lambda each: len(each.by), default=None)
+    ranking = max(found, key=lambda each: (not each.of_episodes, len(each.by)), default=None)
     return None if ranking is None or not are_known(backbones) else Choice(ranking, costs_of(backbones))
 
 

@@ -74,6 +74,7 @@ class Ranking:
         units: what another study would draw anew: concepts, test images, …; empty without comparisons of pairs.
         fewest_seeds: the fewest seeds that a pair has in common on a data set; 0 without comparisons of pairs.
         notes: sentences about backbones whose seeds differ.
+        ways: classes of each few-shot episode; None without episodes.
     """
 
     axis: Axis
@@ -88,6 +89,12 @@ class Ranking:
     units: tuple[Unit, ...] = ()
     fewest_seeds: int = 0
     notes: tuple[str, ...] = ()
+    ways: int | None = None
+
+    @property
+    def of_episodes(self) -> bool:
+        """Whether the units are few-shot episodes, which all draw from the same images."""
+        return self.units == ("episodes",)
 
     @property
     def metric(self) -> Metric:
@@ -332,6 +339,7 @@ def _by_pairs(ranking: Ranking, names: Sequence[str], places: Sequence[Comparabl
     return replace(
         ranking, entries=_in_order(entries.values()), standings=found, fewest_seeds=fewest,
         notes=tuple(_other_seeds(places, names)), units=tuple(dict.fromkeys(place.unit for place in places)),
+        ways=places[0].ways,
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ class StudyLeaderboard:
         titles: data set → its title.
         notices: what a reader must know about the runs.
         places: the folders of the runs.
+        beside_published: whether the pages of the runs have published models, which leaves other colours to these.
     """
 
     by: str
@@ -39,6 +40,7 @@ class StudyLeaderboard:
     titles: dict[str, str]
     notices: tuple[str, ...]
     places: tuple[str, ...]
+    beside_published: bool = False
 
     @property
     def choice(self) -> Choice | None:
@@ -127,6 +129,7 @@ def leaderboard_of(
         titles={domain.name: domain.title for domain in data.domains},
         notices=(*data.notices, *part_notices(folders, data)),
         places=tuple(str(folder) for folder in folders),
+        beside_published=bool(data.published) or any(domain.axis == "tasks" for domain in data.domains),
     )
 
 

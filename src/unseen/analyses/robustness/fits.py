@@ -8,12 +8,14 @@ that OOD test set; so is a model with an accuracy of exactly 0 or 1, unless the 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.analyses.robustness.fitted_model import FittedModel
+from unseen.analyses.robustness.single_lines import SingleLine, single_lines
 from unseen.analyses.robustness.table import ShiftTable
 from unseen.errors import UserError, did_you_mean
 from unseen.metrics import robustness
@@ -79,6 +81,7 @@ class ShiftFit:
 
     Attributes:
         intervals: (2, k + 1) lower and upper ends of the intervals of weights and intercept.
+        lines: the lines on each ID test set alone, with their intervals.
         comparisons: fits on single ID test sets, pairs and all, best leave-one-out error first.
         by_group: the same with whole groups held out; empty with fewer than two groups, or if too few models remain.
         left_out: model → why it is in neither fit nor scores.
@@ -87,12 +90,28 @@ class ShiftFit:
     ood: str
     fit: LogitFit
     intervals: Array
+    lines: tuple[SingleLine, ...]
     collinearity: Collinearity
     comparisons: tuple[Comparison, ...]
     by_group: tuple[Comparison, ...]
     alternatives: tuple[Alternative, ...]
     scores: tuple[FittedModel, ...]
     left_out: Mapping[str, LeftOut]
+
+    @cached_property
+    def id_accuracy(self) -> Array:
+        """(m, k) accuracies on the ID test sets of the models in `scores`."""
+        return np.array([score.id_accuracy for score in self.scores])
+
+    @cached_property
+    def accuracy(self) -> Array:
+        """(m,) accuracies of the same models on the OOD test set."""
+        return np.array([score.accuracy for score in self.scores])
+
+    @cached_property
+    def inside(self) -> NDArray[np.bool_]:
+        """(m,) whether the fit is to each of the same models."""
+        return np.array([score.in_fit for score in self.scores])
 
     @property
     def held_out(self) -> Comparison:
@@ -174,6 +193,9 @@ def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
     try:
         fit = fit_accuracies(fitted, target, names, method)
         draws = bootstrap_fits(fitted, target, resamples=settings.resamples, seed=settings.seed, method=method)
+        lines = single_lines(
+            fitted, target, x, method=method, resamples=settings.resamples, seed=settings.seed, level=settings.level
+        )
         comparisons = compare_id_sets(fitted, target, names, method=method)
     except UserError as error:
         raise UserError(f"{ood}: {error}") from None
@@ -181,6 +203,7 @@ def _fit_ood(table: ShiftTable, ood: str, settings: ShiftSettings) -> ShiftFit:
         ood=ood,
         fit=fit,
         intervals=interval(draws, settings.level),
+        lines=lines,
         collinearity=collinearity(fitted, method=method),
         comparisons=tuple(comparisons),
         by_group=_by_group(fitted, target, names, [table.groups[row] for row in np.array(rows)[inside]], method),
@@ -199,9 +222,11 @@ def usable_models(table: ShiftTable, ood: str, settings: ShiftSettings) -> tuple
     """
     names = (*table.id_columns[ood], ood)
     accuracy = np.column_stack([_finite(table, name, settings) for name in names])
-    limits = [table.fraction(settings.minimum[name]) if name in settings.minimum else 0.0 for name in names]
+    limits = np.array([table.fraction(settings.minimum[name]) if name in settings.minimum else 0.0 for name in names])
     reasons = dict[str, LeftOut]()
-    for model, values in zip(table.models, accuracy, strict=True):
+    unusable = np.isnan(accuracy) | (accuracy < limits) | (accuracy == 0) | (accuracy == 1)
+    for row in np.flatnonzero(unusable.any(axis=1)).tolist():
+        model, values = table.models[row], accuracy[row]
         gaps = [name for name, value in zip(names, values, strict=True) if np.isnan(value)]
         below = [name for name, value, limit in zip(names, values, limits, strict=True) if value < limit]
         ends = {name: value for name, value in zip(names, values, strict=True) if value in (0, 1)}

@@ -126,14 +126,13 @@ def _effect(subset: tuple[str, ...], ood: str, group: str, in_fit: bool, held: S
 def _held_out(fit: ShiftFit, subset: tuple[str, ...], method: Method) -> Iterator[tuple[tuple[str, bool], _Held]]:
     """Every group with enough models and enough others that determine planes without it and any one of them."""
     places = [fit.fit.names.index(name) for name in subset]
-    x = method.scale.forward(np.array([score.id_accuracy for score in fit.scores])[:, places])
-    accuracy = np.array([score.accuracy for score in fit.scores])
-    y, inside = method.scale.forward(accuracy), np.array([score.in_fit for score in fit.scores])
+    x, accuracy, inside = method.scale.forward(fit.id_accuracy[:, places]), fit.accuracy, fit.inside
+    y = method.scale.forward(accuracy)
     keys = [(score.group, score.in_fit) for score in fit.scores]
     groups = np.array([score.group for score in fit.scores])
     fitted = list(dict.fromkeys(groups[inside].tolist()))
     for key in dict.fromkeys(keys):
-        rows = np.array([each == key for each in keys])
+        rows = (groups == key[0]) & (inside == key[1])
         others = [name for name in fitted if name != key[0]]
         if rows.sum() < FEWEST_MODELS or len(others) < FEWEST_OTHERS:
             continue
@@ -144,7 +143,7 @@ def _held_out(fit: ShiftFit, subset: tuple[str, ...], method: Method) -> Iterato
         fits = planes(x, y, counts, robust=method.robust)
         predicted = method.scale.back(with_ones(x[rows]) @ fits.T)  # (m, 1 + H)
         rho = 100 * (accuracy[rows] - predicted[:, 0])
-        models = [score.model for score, chosen in zip(fit.scores, rows, strict=True) if chosen]
+        models = [fit.scores[row].model for row in np.flatnonzero(rows).tolist()]
         off = 100 * (accuracy - method.scale.back(with_ones(x) @ fits[0]))
         usual = np.array([off[outside & (groups == name)].mean() for name in others])
         without = 100 * predicted[:, 1:].mean(axis=0)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unseen.analyses.robustness.fits import ShiftFit, ShiftStudy
 
+Array = NDArray[np.float64]
 AVERAGE = "(average)"
 Names = tuple[str, ...]
 
@@ -39,42 +40,46 @@ class GroupScore:
 def group_scores(study: ShiftStudy) -> list[GroupScore]:
     """All groups under all fits; averages only if there are several OOD test sets."""
     subsets = dict.fromkeys([study.table.id_sets, *((name,) for name in study.table.id_sets)])
+    place = {model: row for row, model in enumerate(study.table.models)}
+    rows_of_fits = [np.array([place[score.model] for score in fit.scores], dtype=np.intp) for fit in study.fits]
+    groups = [(group, in_fit, np.array(rows)) for group, in_fit, rows in _groups(study)]
     scores = list[GroupScore]()
     for subset in subsets:
-        rho = {fit.ood: _rho(fit, subset) for fit in study.fits}
-        for group, in_fit, models in _groups(study):
-            for ood, values in rho.items():
-                known = np.array([[values[model]] for model in models if model in values])
-                if len(known):
-                    scores.append(_score(subset, ood, group, in_fit, known))
-            complete = [model for model in models if all(model in values for values in rho.values())]
-            if len(rho) > 1 and complete:
-                every = np.array([[values[model] for values in rho.values()] for model in complete])
-                scores.append(_score(subset, AVERAGE, group, in_fit, every))
+        rho = np.full((len(place), len(study.fits)), np.nan)
+        for number, (fit, rows) in enumerate(zip(study.fits, rows_of_fits, strict=True)):
+            rho[rows, number] = _rho(fit, subset)
+        for group, in_fit, members in groups:
+            of_group = rho[members]
+            known = ~np.isnan(of_group)
+            for number, fit in enumerate(study.fits):
+                if known[:, number].any():
+                    values = of_group[known[:, number], number]
+                    scores.append(_score(subset, fit.ood, group, in_fit, values[:, None]))
+            complete = known.all(axis=1)
+            if len(study.fits) > 1 and complete.any():
+                scores.append(_score(subset, AVERAGE, group, in_fit, of_group[complete]))
     return scores
 
 
-def _rho(fit: ShiftFit, subset: Names) -> dict[str, float]:
-    """ρ in points of every model under the fit on some of the ID test sets."""
+def _rho(fit: ShiftFit, subset: Names) -> Array:
+    """ρ in points of every model of a fit under that on some of the ID test sets."""
     baseline = next(found.fit for found in fit.comparisons if found.fit.names == subset)
     places = [fit.fit.names.index(name) for name in subset]
-    x = np.array([score.id_accuracy for score in fit.scores])[:, places]
-    rho = 100 * baseline.rho(x, np.array([score.accuracy for score in fit.scores]))
-    return dict(zip((score.model for score in fit.scores), rho.tolist(), strict=True))
+    return 100 * baseline.rho(fit.id_accuracy[:, places], fit.accuracy)
 
 
-def _groups(study: ShiftStudy) -> list[tuple[str, bool, list[str]]]:
-    """Groups in the order of the table, each with its models in the fit and then those that are only scored."""
+def _groups(study: ShiftStudy) -> list[tuple[str, bool, list[int]]]:
+    """Groups in the order of the table, each with the rows of its models in the fit and then of those only scored."""
     table = study.table
-    members: dict[tuple[str, bool], list[str]] = {}
-    for model, group, in_fit in zip(table.models, table.groups, table.in_fit.tolist(), strict=True):
-        members.setdefault((group, in_fit), []).append(model)
+    members: dict[tuple[str, bool], list[int]] = {}
+    for row, (group, in_fit) in enumerate(zip(table.groups, table.in_fit.tolist(), strict=True)):
+        members.setdefault((group, in_fit), []).append(row)
     order = {group: place for place, group in enumerate(dict.fromkeys(table.groups))}
     keys = sorted(members, key=lambda key: (order[key[0]], not key[1]))
     return [(group, in_fit, members[group, in_fit]) for group, in_fit in keys]
 
 
-def _score(subset: Names, ood: str, group: str, in_fit: bool, rho: NDArray[np.float64]) -> GroupScore:
+def _score(subset: Names, ood: str, group: str, in_fit: bool, rho: Array) -> GroupScore:
     """Args: rho: (models, OOD test sets), without gaps."""
     means = rho.mean(axis=1)
     deviation = float(means.std(ddof=1)) if len(means) > 1 else None

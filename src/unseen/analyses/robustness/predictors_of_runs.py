@@ -26,8 +26,6 @@ from unseen.runs.scores import results_on
 
 Array = NDArray[np.float64]
 LINE, REFINED = "agreement (line)", "agreement (refined)"
-MOST_REFINED = 150
-"""Models up to which agreements are refined: each pair is an equation, and least squares takes their cube."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +128,7 @@ def _estimates(table: ShiftTable, known: KeptPredictions, shifted: KeptPredictio
     on_id, on_ood = (np.stack([each.models[model] for model in models]) for each in (known, shifted))
     line = agreement_line(on_id, on_ood)
     right = within_unit((on_id == known.y).mean(axis=1), on_id.shape[1])
-    found = {LINE: expected_accuracy(line, right)}
-    if len(models) <= MOST_REFINED:
-        found[REFINED] = refined_accuracy(line, right)
+    found = {LINE: expected_accuracy(line, right), REFINED: refined_accuracy(line, right)}
     place = {model: number for number, model in enumerate(table.models)}
     rows = [place[model] for model in models]
     return {kind: _placed(values, rows, len(place)) for kind, values in found.items()}

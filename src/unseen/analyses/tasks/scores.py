@@ -15,7 +15,7 @@ from unseen.probes.finetuning.grid import FinetuneGrid
 from unseen.runs.data import RunData
 from unseen.runs.results import Result
 from unseen.runs.score import Score
-from unseen.runs.scores import result_scores
+from unseen.runs.scores import RunScores, result_scores
 from unseen.runs.seed_means import SeedMean, seeds_text
 
 K = TypeVar("K", bound=Hashable)
@@ -40,11 +40,12 @@ def task_scores(results: Iterable[Result], run: RunData, names: Names) -> list[S
     Args:
         names: names of the data of results.
     """
+    scores = RunScores(run)
     return [
         replace(score, domain=data_name(result, names))
         for result in results
         if is_classification(result)
-        for score in result_scores(result, run)
+        for score in scores.of(result)
     ]
 
 

@@ -13,12 +13,15 @@ import torch
 from torch import Tensor, nn
 
 from unseen.backbones.forward_pass import Fetch
+from unseen.backbones.graph_process import GraphProcess
 from unseen.backbones.network import Graph, Network, Request, Source, refuse_checkpoint
 from unseen.backbones.onnx_files import read_onnx
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError, did_you_mean
 
 GPU = "CUDAExecutionProvider"
+BYTES = 4
+"""Of a weight, at most."""
 OUTPUT = "output"
 """The layer of the first output of a graph."""
 DTYPES = {1: torch.float32, 10: torch.float16}  # by ONNX's number of the element type
@@ -35,17 +38,25 @@ class OnnxNetwork(nn.Module):
         model: the graph with its outputs (`onnx.ModelProto`).
         output: the name of the output that a call gives.
         batch: number of images the graph takes at once, or None for any number.
+        process: where it runs.
         weights: the folder with weights that are not in the graph.
     """
 
     def __init__(
-        self, model: Any, output: str, batch: int | None, dtype: torch.dtype, weights: Path | None = None
+        self,
+        model: Any,
+        output: str,
+        batch: int | None,
+        dtype: torch.dtype,
+        process: GraphProcess,
+        weights: Path | None = None,
     ) -> None:
         super().__init__()
         self.model, self.output, self.batch, self.dtype, self.weights = model, output, batch, dtype, weights
         self.outputs = tuple(value.name for value in model.graph.output)
-        self.sessions: dict[tuple[str, int | None], Any] = {}
-        self.input = self._on("", None).get_inputs()[0].name
+        self.process = process
+        self.sessions: dict[tuple[str, int | None], tuple[int, str]] = {}
+        self._on("", None)
 
     def __deepcopy__(self, _: dict[int, Any]) -> "OnnxNetwork":
         """Itself: sessions cannot be copied, and it is immutable."""
@@ -72,10 +83,10 @@ class OnnxNetwork(nn.Module):
             images = torch.cat((images, images.new_zeros(self.batch - count, *images.shape[1:])))
         gpu = images.device.index if images.is_cuda and GPU in _providers() else None
         array = images.to("cpu", self.dtype).contiguous().numpy()
-        results = self._on(added, gpu).run(list(names), {self.input: array})
+        results = self.process.run(self._on(added, gpu), names, array, limited=gpu is None)
         return [torch.from_numpy(result)[:count].float() for result in results]
 
-    def _on(self, added: str, gpu: int | None) -> Any:
+    def _on(self, added: str, gpu: int | None) -> tuple[int, str]:
         """The session of the graph with an output that the file does not give; with none if it is empty."""
         if (added, gpu) not in self.sessions:
             model = self.model
@@ -83,20 +94,10 @@ class OnnxNetwork(nn.Module):
                 model = type(self.model)()
                 model.CopyFrom(self.model)
                 model.graph.output.add().name = added
-            self.sessions[added, gpu] = _session(model.SerializeToString(), gpu, self.weights)
+            self.sessions[added, gpu] = self.process.session(
+                model.SerializeToString(), threads=torch.get_num_threads(), gpu=gpu, folder=self.weights
+            )
         return self.sessions[added, gpu]
-
-
-def _session(graph: bytes, gpu: int | None, weights: Path | None) -> Any:
-    """A session on a GPU, given its number, with full-precision 32-bit products; on the CPU if None."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
-    if weights:
-        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights))
-    providers: list[Any] = [] if gpu is None else [(GPU, {"device_id": gpu, "use_tf32": 0})]
-    return onnxruntime.InferenceSession(graph, options, providers=[*providers, "CPUExecutionProvider"])
 
 
 def _providers() -> list[str]:
@@ -119,10 +120,8 @@ def onnx_network(request: Request) -> Network:
     batch, size, dtype = _input(inputs[0], path, request.size)
     tensors = [name for node in graph.node for name in node.output if name]
     first = graph.output[0].name
-    try:
-        module = OnnxNetwork(model.proto, first, batch, dtype, model.weights)
-    except Exception as error:  # onnxruntime's exceptions have no common base class
-        raise UserError(f"{path}: onnxruntime cannot run it ({' '.join(str(error).split())[:200]})") from None
+    process = GraphProcess(path, sum(constants.values()) * BYTES)
+    module = OnnxNetwork(model.proto, first, batch, dtype, process, model.weights)
     notes = ["an ONNX file does not specify the preprocessing: bicubic, ImageNet's mean and deviation are assumed"]
     if torch.cuda.is_available() and GPU not in _providers():
         notes.append("this onnxruntime only runs on the CPU; install onnxruntime-gpu to use the GPU")

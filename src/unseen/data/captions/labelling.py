@@ -24,7 +24,7 @@ from unseen.data.captions.files import Batch, Columns, read_captions
 from unseen.data.captions.matcher import CaptionMatcher, ClassNames, tag_texts
 from unseen.data.captions.rule import CaptionRule
 from unseen.errors import UserError
-from unseen.files import atomic_write, write_table
+from unseen.files import write_table, write_text
 from unseen.orphans import end_with_parent
 
 TEST, REMOVE, COVERAGE, CLASSES = "test.csv", "remove.csv", "coverage.csv", "classes.csv"
@@ -111,8 +111,7 @@ class CaptionSet:
             for number, (label, several) in enumerate(self.names.items())
         )
         root = f"root = {json.dumps(str(images.absolute()), ensure_ascii=False)}\n" if images else ""
-        with atomic_write(folder / TEST_SET_FILE) as file:
-            file.write(f'images = "{TEST}"\n{root}classes = "{CLASSES}"\nshifted = false\n'.encode())
+        write_text(folder / TEST_SET_FILE, f'images = "{TEST}"\n{root}classes = "{CLASSES}"\nshifted = false\n')
         write_table(folder / COVERAGE, ["class", "name", "captions_labelled", "captions_ambiguous", "held_out"], counts)
 
 

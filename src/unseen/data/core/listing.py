@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from os import DirEntry, scandir
 from pathlib import Path
+from typing import Literal
 
+from unseen.data.core.links import refuse_links_out
 from unseen.data.core.tars.archive import TAR_NAME, images_in, is_image, open_tar, tars_in
 from unseen.errors import UserError
 
@@ -34,6 +36,10 @@ def check_class(root: Path, name: str, images: Sequence[str], seen: set[str]) ->
     if name in seen:
         raise UserError(f"{root}: {name} occurs twice, in two folders or tar files")
     seen.add(name)
+    if not name.isprintable():
+        raise UserError(
+            f"{root}: a class is named {name!a}, which is not plain text in UTF-8; rename its folder or file"
+        )
     odd = next((image for image in images if not image.isprintable()), None)
     if odd is not None:
         raise UserError(f"{root}: an image of {name} has a name that is not plain text, {odd!a}; rename it")
@@ -63,7 +69,15 @@ def present_files(base: Path, names: Iterable[str]) -> set[str]:
         if (base / folder).is_dir()
         for entry in list_folder(base / folder)
         if entry.name in files and entry.is_file() and entry.stat().st_size
+        if not _leads_out(entry, base)
     }
+
+
+def _leads_out(entry: DirEntry[str], root: Path) -> Literal[False]:
+    """Refuse an entry of a folder that a link leads out of the data set; what is no link costs nothing."""
+    if entry.is_symlink():
+        refuse_links_out(root, [Path(entry.path)])
+    return False
 
 
 def _in_folder(root: Path) -> Iterator[tuple[str, list[str]]]:
@@ -71,10 +85,13 @@ def _in_folder(root: Path) -> Iterator[tuple[str, list[str]]]:
         if entry.name.startswith("."):  # created by a notebook, an indexer or a file manager
             continue
         tar = TAR_NAME.fullmatch(entry.name)
+        if entry.is_dir() or tar:
+            _leads_out(entry, root)
         if entry.is_dir():
             files = list_folder(Path(entry.path))
             _refuse_images_below(files)
-            yield entry.name, [file.name for file in files if is_image(file.name) and file.is_file()]
+            images = [file for file in files if is_image(file.name) and file.is_file()]
+            yield entry.name, [file.name for file in images if not _leads_out(file, root)]
         elif tar and entry.is_file():
             with open_tar(Path(entry.path)) as archive:
                 yield tar["id"], [image.name for image in images_in(archive)]

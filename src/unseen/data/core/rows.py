@@ -13,6 +13,7 @@ from unseen.data.core.arrays import array_images
 from unseen.data.core.dense.labels import LabelReader
 from unseen.data.core.entries import EntryTable
 from unseen.data.core.folder import FileImages
+from unseen.data.core.links import Links, current_links
 from unseen.data.core.listing import present_files
 from unseen.data.core.releases import provenance
 from unseen.data.core.source import ImageSource
@@ -66,7 +67,8 @@ def files_listing(base: Path, rows: Iterable[Row]) -> Listing:
         _check(row, base)
     present = present_files(base, (row.id for row in listed))
     there = [row for row in listed if row.id in present]
-    return Listing(there, partial(_open_files, base, there), [row.id for row in listed if row.id not in present])
+    missing = [row.id for row in listed if row.id not in present]
+    return Listing(there, partial(_open_files, base, there, current_links()), missing)
 
 
 def pixels_listing(rows: Sequence[Row], pixels: Callable[[], NDArray[np.uint8]]) -> Listing:
@@ -89,9 +91,10 @@ def fields(path: Path, count: int, expected: str) -> Iterator[list[str]]:
             yield [word.strip() for word in words]
 
 
-def _open_files(base: Path, rows: Sequence[Row]) -> FileImages:
+def _open_files(base: Path, rows: Sequence[Row], links: Links) -> FileImages:
     entries = EntryTable.of(((row.id, row.label) for row in rows), str(base))
-    return FileImages(base, entries, provenance("files of a data set", entries.classes, len(entries)))
+    about = provenance("files of a data set", entries.classes, len(entries))
+    return FileImages(base, entries, about, links=links)
 
 
 def _open_pixels(rows: Sequence[Row], pixels: Callable[[], NDArray[np.uint8]]) -> ImageSource:

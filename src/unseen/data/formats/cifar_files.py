@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unseen.data.core.rows import Listing, numbered, pixels_listing
 from unseen.errors import UserError
-from unseen.files import refuse_pointer
+from unseen.files import refuse_pointer, refuse_special
 from unseen.reading.pickles import PickledArray, read_plain_pickle
 
 SIDE = 32
@@ -44,6 +44,7 @@ def python_batches(
 
 def binary_batches(place: Path, train: Sequence[str], test: Sequence[str], names: str, label_bytes: int) -> Listing:
     """Images from binary records: `label_bytes` bytes, of which the last is the class, and 3072 bytes of pixels."""
+    refuse_special(place / names)
     try:
         classes = (place / names).read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError):

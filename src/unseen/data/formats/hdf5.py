@@ -4,14 +4,19 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from unseen.data.core.decoding.decode import MAX_PIXELS
+from unseen.data.core.image_files import MAX_PIXELS
 from unseen.data.core.open_files import FileState
 from unseen.errors import UserError
 from unseen.extras import naming_extras
+from unseen.files import byte_size, refuse_special
 
 MOST_OPEN = 8
+MOST_EXPANDED = 1_100
+"""Bytes that one stored byte can stand for; deflate's most are 1,032."""
 _files: dict[Path, tuple[FileState, Any]] = {}
 """The files that are open in this process, the last one used last."""
+_stored: set[tuple[Path, FileState, str]] = set()
+"""Arrays that were found to be stored, which takes a look at all their chunks."""
 
 
 def hdf5_array(path: Path, state: FileState, name: str) -> Any:
@@ -25,6 +30,7 @@ def hdf5_array(path: Path, state: FileState, name: str) -> Any:
     with naming_extras():
         import h5py
 
+    refuse_special(path)
     if FileState.at(path) != state:
         raise UserError(f"{path}: changed since it was opened; run the command again")
     file = _opened(path, state)
@@ -36,6 +42,14 @@ def hdf5_array(path: Path, state: FileState, name: str) -> Any:
     for shape in (values.shape[1:], values.chunks or ()):
         if prod(shape) > 3 * MAX_PIXELS:
             raise UserError(f"{path}: '{name}' is of {values.shape}, larger than images may be")
+    if (path, state, name) not in _stored:
+        stored = values.id.get_storage_size()
+        if values.nbytes > stored * MOST_EXPANDED:  # the rest would be one value, repeated
+            raise UserError(
+                f"{path}: '{name}' has values of {byte_size(values.nbytes)}, of which only {byte_size(stored)} are "
+                "there; get the file again"
+            )
+        _stored.add((path, state, name))
     return values
 
 

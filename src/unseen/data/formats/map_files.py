@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unseen.data.core.decoding.decode import open_picture
 from unseen.data.core.dense.labels import IGNORED, MOST_CLASSES, LabelReader
+from unseen.data.core.image_files import image_bytes
 from unseen.data.core.listing import present_files
 from unseen.data.core.rows import IMAGE, Listing, Row, files_listing
 from unseen.errors import UserError
@@ -25,7 +26,7 @@ def read_indices(path: Path) -> NDArray[np.uint8]:
 
     The numbers are as in the file, whereas PIL multiplies grey values of 2 and 4 bits so that the largest becomes 255.
     """
-    content = _bytes(path)
+    content = image_bytes(path)
     picture = open_picture(content, str(path))
     if picture.format != "PNG":
         raise UserError(f"{path}: a map of classes is a PNG file, not {picture.format}; others may change its numbers")
@@ -40,7 +41,7 @@ def read_indices(path: Path) -> NDArray[np.uint8]:
 
 def read_colours(path: Path) -> NDArray[np.uint8]:
     """(h, w, 3) colours of an image."""
-    picture = open_picture(_bytes(path), str(path))
+    picture = open_picture(image_bytes(path), str(path))
     if picture.mode != "RGB":
         raise UserError(f"{path}: normals are a picture in RGB, not of mode {picture.mode}")
     return np.array(picture, dtype=np.uint8)
@@ -58,7 +59,7 @@ def unit_normals(colours: NDArray[np.uint8], known: NDArray[np.bool_]) -> NDArra
 
 def read_millimetres(path: Path) -> NDArray[np.float32]:
     """(h, w) depths in metres from a 16-bit greyscale image in millimetres."""
-    picture = open_picture(_bytes(path), str(path))
+    picture = open_picture(image_bytes(path), str(path))
     if picture.mode not in SIXTEEN_BITS:
         raise UserError(f"{path}: depths are a grey picture of 16 bits in millimetres, not of mode {picture.mode}")
     return np.array(picture, dtype=np.float32) / np.float32(1000)
@@ -141,10 +142,3 @@ def check_class_count(classes: Sequence[str], where: str) -> None:
     """Refuse more classes than an 8-bit map can represent."""
     if len(classes) > MOST_CLASSES:
         raise UserError(f"{where}: {len(classes)} classes; 8-bit maps represent at most {MOST_CLASSES}")
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None

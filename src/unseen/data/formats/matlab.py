@@ -24,6 +24,11 @@ HEADER = 128
 MAX_BYTES = 1 << 28
 """More than any label file needs; files that decompress to more are refused."""
 MAX_DEPTH = 16
+MAX_ELEMENTS = 1_000_000
+"""Elements of a file, of which an array has five or, if it is empty, one. Each takes about 250 bytes of memory, however
+few bytes it has; the largest file of labels that is read has 250,000.
+"""
+EMPTY = np.empty((0, 0))
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 MATRIX, COMPRESSED = 14, 15
@@ -36,12 +41,27 @@ class _MalformedError(Exception):
     """Not a level 5 file, or one with contents that this reader does not support."""
 
 
+@dataclass
+class _Count:
+    """The elements of a file that were read."""
+
+    number: int = 0
+
+    def add_one(self) -> None:
+        self.number += 1
+        if self.number > MAX_ELEMENTS:
+            raise _MalformedError(
+                f"it has more than {MAX_ELEMENTS:,} elements; save only the variables that are needed"
+            )
+
+
 @dataclass(frozen=True)
 class _Bytes:
     """A sequence of elements, in the byte order (`<` or `>`) of their file."""
 
     data: memoryview
     order: str
+    count: _Count
 
     def elements(self) -> Iterator[tuple[int, memoryview]]:
         """(type, bytes) of each element."""
@@ -55,11 +75,12 @@ class _Bytes:
                 kind, size, begin, following = kind & 0xFFFF, kind >> 16, start + 4, start + 8
             if begin + size > min(following, len(self.data)):
                 raise _MalformedError("it ends in the middle of a value")
+            self.count.add_one()
             yield kind, self.data[begin : begin + size]
             start = following
 
     def inside(self, data: memoryview) -> "_Bytes":
-        return _Bytes(data, self.order)
+        return _Bytes(data, self.order, self.count)
 
 
 def read_mat(path: Path) -> dict[str, Any]:
@@ -85,11 +106,12 @@ def _variables(content: bytes) -> Iterator[tuple[str, Any]]:
         raise _MalformedError("its first 128 bytes are not a MATLAB header")
     if content[:10] == b"MATLAB 7.3":
         raise _MalformedError("it is version 7.3 (HDF5); save it as version 7")
-    for kind, data in _Bytes(memoryview(content)[HEADER:], order).elements():
-        unpacked = _Bytes(_unpack(data), order).elements() if kind == COMPRESSED else [(kind, data)]
+    whole = _Bytes(memoryview(content)[HEADER:], order, _Count())
+    for kind, data in whole.elements():
+        unpacked = whole.inside(_unpack(data)).elements() if kind == COMPRESSED else [(kind, data)]
         for inner, matrix in unpacked:
             if inner == MATRIX:
-                yield _matrix(_Bytes(matrix, order), 0)
+                yield _matrix(whole.inside(matrix), 0)
 
 
 def _unpack(data: memoryview) -> memoryview:
@@ -108,7 +130,7 @@ def _matrix(data: _Bytes, depth: int) -> tuple[str, Any]:
         raise _MalformedError("it is nested too deep")
     parts = list(data.elements())
     if not parts:  # an empty cell is written this way
-        return "", np.empty((0, 0))
+        return "", EMPTY
     if len(parts) < 3 or len(parts[0][1]) < 4 or len(parts[1][1]) < 8:
         raise _MalformedError("an array lacks its class, shape or name")
     flags = struct.unpack_from(f"{data.order}I", parts[0][1])[0]

@@ -7,6 +7,7 @@ from typing import Literal
 
 from unseen.data.concepts.domains import DRAWN_BY, SOMEBODY_ELSE, LeftOut, OnMissing, level_domains, open_domain
 from unseen.data.core.entries import EntryTable
+from unseen.data.core.links import links_within
 from unseen.data.core.manifest import Manifest
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.data.core.source import ImageSource
@@ -131,7 +132,8 @@ def open_concept_data(description: ConceptDescription, watch: Watch = iter) -> C
     Args:
         watch: see `open_images`.
     """
-    sources = dict(_sources(description, watch))
+    with links_within(*description.images.values(), follow=description.file.follow_links):
+        sources = dict(_sources(description, watch))
     counts = Counter(entry.label for source in sources.values() for entry in source.entries)
     own = own_domains(description, counts)
     return ConceptData(description, sources, own.levels, own.domains, own.numbers, counts, own.told)

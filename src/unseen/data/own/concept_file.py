@@ -53,6 +53,7 @@ class ConceptFile:
         train: maximum number of training images per class; all by default.
         least: minimum number of training images per class.
         allow_duplicates: whether test images may also be training images.
+        follow_links: whether links that lead out of the folders of images are followed.
     """
 
     images: str = ""
@@ -74,6 +75,7 @@ class ConceptFile:
     train: int = 0
     least: int = 1
     allow_duplicates: bool = False
+    follow_links: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from unseen.data.core.dataset import Dataset, Target
 from unseen.data.core.decoding.decode import Damaged
 from unseen.data.core.dense.label_survey import survey_labels
 from unseen.data.core.dense.labels import LabelReader
+from unseen.data.core.image_files import image_bytes
 from unseen.data.core.joined import joined_images
 from unseen.data.core.listing import list_folder, present_files
 from unseen.data.core.manifest import Manifest
@@ -60,7 +61,7 @@ class _Files:
         """SHA-256 over the class names and the bytes of all label files, in order."""
         digest = hashlib.sha256("\n".join(self.classes).encode())
         for path in self.labels:
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+            digest.update(hashlib.sha256(image_bytes(path)).digest())
         return digest.hexdigest()
 
 

@@ -48,6 +48,13 @@ class Description:
         return {split: table for split, table in tables.items() if table is not None}
 
     @property
+    def folders(self) -> list[Path]:
+        """The folders of the data set: that of a description without a file, and those of the splits."""
+        texts = [text for table in self.splits.values() for text in (table.images, table.root, table.annotations)]
+        places = [self.path(text) for text in texts if text]
+        return [place for place in (self.place, *places) if place.is_dir()]
+
+    @property
     def test(self) -> Test | None:
         """How test images are chosen; None if there are no splits."""
         if self.table.all is None:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from unseen.data.captions.labelling import TEST_SET_FILE
 from unseen.data.core.chosen import choose_images
 from unseen.data.core.dataset import Dataset, LabelSpace
+from unseen.data.core.links import links_within
 from unseen.data.core.manifest import Manifest
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.data.core.rows import Listing, Row
@@ -137,6 +138,11 @@ def _read(file: Path, split: Side) -> OwnData:
 
 def own_listing(own: OwnData, *, captions: bool = False) -> Listing:
     """The images of a place with their labels, or with their captions instead of labels."""
+    with links_within(follow=own.follow_links):
+        return _listing(own, captions=captions)
+
+
+def _listing(own: OwnData, *, captions: bool) -> Listing:
     images, root = Path(own.images), None if own.root is None else Path(own.root)
     column, usual = (own.caption, CAPTION_COLUMNS) if captions else (own.label, LABEL_COLUMNS)
     kind = TORCHVISION if fspath(own.images).startswith(PREFIX) else kind_of(images, own.image)

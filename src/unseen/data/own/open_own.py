@@ -1,5 +1,6 @@
 """Checking and opening a user's own data set, whatever its images are labelled with."""
 
+from unseen.data.core.links import links_within
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.data.own.classes import survey_classes
 from unseen.data.own.contents import Track, untracked
@@ -15,9 +16,10 @@ def survey_own(description: Description, *, seed: int = 0, track: Track = untrac
         seed: seed of a drawn validation split.
         track: shows progress in images read.
     """
-    if description.dense:
-        return survey_dense(description, track)
-    return survey_classes(description, seed=seed, track=track)
+    with links_within(*description.folders, follow=description.table.follow_links):
+        if description.dense:
+            return survey_dense(description, track)
+        return survey_classes(description, seed=seed, track=track)
 
 
 def open_own(description: Description, *, seed: int = 0, track: Track = untracked) -> OpenDataset:

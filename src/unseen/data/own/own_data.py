@@ -61,6 +61,7 @@ class OwnData:
             label (or wnid) and class. Images with other labels are left out, with a notice.
         shifted: False for an ID test set.
         allow_duplicates: whether test images may also be training or validation images.
+        follow_links: whether links that lead out of the folders of the data set are followed.
         val: by default a fifth of the training images.
         all: unsplit images, instead of the three splits: for few-shot episodes, unless splits are drawn.
         draw_splits: whether a fifth of the images of each class in `all` is drawn for testing, and a fifth of the rest
@@ -84,6 +85,7 @@ class OwnData:
     task: Task = "classification"
     metric: Metric = "top1"
     allow_duplicates: bool = False
+    follow_links: bool = False
     draw_splits: bool = False
     train: SplitTable | None = None
     val: SplitTable | None = None

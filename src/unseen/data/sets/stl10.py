@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unseen.data.core.dataset import Dataset, Layout
 from unseen.data.core.rows import Listing, Row, numbered, pixels_listing
 from unseen.errors import UserError
-from unseen.files import read_text, refuse_pointer
+from unseen.files import read_text, refuse_pointer, refuse_special
 from unseen.reading.guard import read_bounded, reading
 
 PARTS = ("train", "test")
@@ -43,6 +43,8 @@ def _labels(place: Path, part: str, classes: int) -> list[int]:
 
 def _pixels(place: Path) -> NDArray[np.uint8]:
     """Colours are separate planes, in which pixels follow each other column by column."""
+    for part in PARTS:
+        refuse_special(place / f"{part}_X.bin")
     parts = [np.fromfile(place / f"{part}_X.bin", dtype=np.uint8).reshape(-1, 3, SIDE, SIDE) for part in PARTS]
     return np.concatenate([np.ascontiguousarray(part.transpose(0, 3, 2, 1)) for part in parts])
 

@@ -10,6 +10,7 @@ from unseen.data.core.rows import Listing, fields
 from unseen.data.formats.map_files import ClassMaps, paired_listing
 from unseen.data.sets.voc2007 import CLASSES
 from unseen.errors import UserError
+from unseen.files import read_bytes
 
 DETECTION = (("VOC2007", "trainval", "train"), ("VOC2012", "trainval", "train"), ("VOC2007", "test", "test"))
 """Year and image list of each part: the "07+12" training set of Ericsson et al. 2021, tested on 2007."""
@@ -56,13 +57,11 @@ def read_objects(path: Path) -> Objects:
 
 def _parsed(path: Path) -> ElementTree.Element:
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         # VOC annotations have no document type; one could define entities that expand without limit.
         if len(content) > MOST_BYTES or b"<!" in content.replace(b"<!--", b""):
             raise UserError(f"{path}: not a PASCAL VOC annotation (too large, or with a document type)")
         return ElementTree.fromstring(content)  # noqa: S314 - without a document type there are no entities
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     except (ElementTree.ParseError, ValueError) as error:
         raise UserError(f"{path}: damaged XML ({error})") from None
 

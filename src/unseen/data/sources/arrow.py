@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unseen.data.core.entries import EntryTable
+from unseen.data.core.links import refuse_links_out
 from unseen.data.core.releases import provenance
 from unseen.data.sources.columns import SEVERAL, image_column, label_column, labels_of, row_values
 from unseen.errors import UserError, did_you_mean
@@ -67,6 +68,7 @@ def arrow_images(
         raise UserError(f"{folder}: its rows are selected by an index; call flatten_indices() and save it again")
     named = typed(state.get("_data_files"), list[dict[str, str]], f"{folder / STATE}, _data_files")
     files = tuple(folder / Path(file.get("filename", "")).name for file in named)
+    refuse_links_out(folder, files)
     if not files or folder in files:
         raise UserError(f"{folder / STATE}: does not name the data files")
     _open_files.cache_clear()  # the files may have been rewritten since they were opened

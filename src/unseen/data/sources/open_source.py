@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.data.core.folder import folder_images
+from unseen.data.core.links import refuse_links_out
 from unseen.data.core.listing import list_folder
 from unseen.data.core.source import ImageSource
 from unseen.data.core.tars.archive import TAR_NAME, is_image
@@ -123,6 +124,7 @@ def _kind_of_folder(folder: Path) -> Kind:
         return IMAGENET_1K
     tars = [Path(entry.path) for entry in contents if TAR_NAME.fullmatch(entry.name)]
     if tars:
+        refuse_links_out(folder, tars)
         return SHARDS if is_shard(tars[0]) else TARS
     if is_repository(folder):
         return REPOSITORY

@@ -13,13 +13,15 @@ import os
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from unseen.data.core.entries import EntryTable
+from unseen.data.core.image_files import image_bytes
+from unseen.data.core.links import Links, current_links, refuse_links_out
 from unseen.data.core.open_files import FileState
 from unseen.data.core.releases import provenance
 from unseen.data.sources.columns import (
@@ -69,6 +71,7 @@ class ParquetImages:
 
     Attributes:
         root: the folder of images that are stored beside the files.
+        links: where symbolic links below the root may lead.
         ends: number of rows up to the end of each file.
     """
 
@@ -78,6 +81,10 @@ class ParquetImages:
     ends: tuple[int, ...]
     entries: EntryTable
     about: dict[str, str]
+    links: Links = field(default_factory=current_links)
+
+    def __post_init__(self) -> None:
+        self.links.refuse_everything(self.root)
 
     def read(self, number: int) -> bytes:
         part = bisect_right(self.ends, number)
@@ -90,7 +97,7 @@ class ParquetImages:
             return value or b""
         data, path = value.get("bytes"), value.get("path")
         if data is None and path:
-            return _beside(file.path, self.root, row, path)
+            return _beside(file.path, self.root, row, path, self.links)
         return data or b""  # no image at all, which decoding reports as an empty one
 
 
@@ -106,6 +113,8 @@ def parquet_files(
     paths = sorted(place.parent.glob(place.name)) if is_pattern(place) else [place]
     if not paths:
         raise UserError(f"{place}: no such files")
+    if is_pattern(place):
+        refuse_links_out(place.parent, paths)
     return parquet_images(paths, root=root, image=image, label=label, captions=captions)
 
 
@@ -244,14 +253,15 @@ def _pages(path: Path, file: Any, group: int, column: str) -> list[Pages]:
         return [pages(path, raw, metadata.column(number)) for number in _leaves(file, group, column)]
 
 
-def _beside(file: Path, root: Path, row: int, text: str) -> bytes:
+def _beside(file: Path, root: Path, row: int, text: str, links: Links) -> bytes:
     """An image that is stored as a file below the data set's folder."""
     given = PurePosixPath(text.replace("\\", "/"))
     if given.is_absolute() or ".." in given.parts or not text.isprintable():
         raise UserError(f"{file}: row {row} names {text!a}, which is not below {root}; give its folder (root)")
     path = root / given
+    links.refuse_out(path, root)
     with reading(path, "an image"):
-        return path.read_bytes()
+        return image_bytes(path)
 
 
 class _Stream:

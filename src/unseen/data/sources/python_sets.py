@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.data.core.entries import EntryTable
+from unseen.data.core.image_files import image_bytes
 from unseen.data.core.releases import provenance
 from unseen.data.core.source import Image, ImageSource
 from unseen.data.sources.columns import SEVERAL, Labels, image_column, label_column, labels_of, row_values
@@ -39,7 +40,7 @@ class ColumnImages:
         if data is not None or path is None:
             return data or b""
         with reading(Path(path), "an image"):
-            return Path(path).read_bytes()
+            return image_bytes(Path(path))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ class ItemImages:
         where = f"{self.name}: image {number}"
         if self.files:
             with reading(Path(self.files[number]), "an image"):
-                return Path(self.files[number]).read_bytes()
+                return image_bytes(Path(self.files[number]))
         try:
             image = self.items[number][0]
         except MemoryError:  # a fault of the machine, not of the image

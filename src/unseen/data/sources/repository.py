@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from unseen.data.core.links import refuse_links_out
 from unseen.data.core.listing import list_folder
 from unseen.data.core.rows import SPLIT_FOLDERS
 from unseen.data.core.tars.archive import is_image
@@ -204,6 +205,7 @@ def _matching(folder: Path, patterns: Sequence[str]) -> list[Path]:
         files = sorted(folder.glob(str(_inside(folder, pattern))))
         if not files:
             raise UserError(f"{folder}: no file {pattern}, which its {README} names; get the whole repository")
+        refuse_links_out(folder, files)
         found |= dict.fromkeys(file for file in files if file.is_file())
     other = next((file for file in found if file.suffix.lower() != PARQUET), None)
     if other is not None or not found:
@@ -231,6 +233,7 @@ def _by_names(place: Path) -> Splits:
     files = [path for path in sorted(place.rglob(f"*{PARQUET}")) if not _is_hidden(path.relative_to(place))]
     if not files:
         raise UserError(f"{place}: contains no Parquet files")
+    refuse_links_out(place, files)
     homes = dict.fromkeys(_home(file.relative_to(place)) for file in files)
     if len(homes) > 1:
         names = ", ".join(home or "." for home in homes)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unseen.data.core.decoding.decode import decode
+from unseen.data.core.decoding.filled import CORNER, is_filled, last_corner
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
 from unseen.features.batches import PIXELS_AT_ONCE, Batch, Encoded
@@ -104,6 +105,17 @@ class _Group:
         # Grey files do not write chroma; 128 is no colour.
         return cls(rows, sizes, sampling, luma, torch.full(shape, 128, dtype=torch.uint8, device=device))
 
+    def flat(self) -> list[int]:
+        """The rows whose last pixels are of one colour, as they are where data end before the pixels do."""
+        sides = torch.tensor(self.sizes)[:, :, None]
+        corners = torch.tensor([last_corner(*size) for size in self.sizes])[:, :, None]
+        ends = sides - torch.minimum(torch.arange(CORNER, 0, -1), corners)
+        columns, lines = ends.to(self.luma.device).unbind(1)
+        images = torch.arange(len(columns), device=self.luma.device)
+        pixels = self.luma[images[:, None, None], lines[:, :, None], columns[:, None]]
+        same = (pixels == pixels[:, -1:, -1:]).all(-1).all(-1)
+        return [row for row, is_same in zip(self.rows, same.tolist(), strict=True) if is_same]
+
     def squares(self, transforms: Sequence[Transform]) -> list[Tensor]:
         """(n, size, size, 3) bytes by transform."""
         block = rgb(self.luma, self.chroma, self.sizes, self.sampling, exact_dtype(self.luma.device))
@@ -148,14 +160,16 @@ class _There:
             planes = np.concatenate([plane_addresses(group.luma, group.chroma) for group in groups])
             lost = set(rows[self._decode(files, planes)].tolist())
             for group in groups:
+                lost.update(row for row in group.flat() if not is_filled(_file(encoded, listed[row])))
+            for group in groups:
                 kept = [number for number, row in enumerate(group.rows) if row not in lost]
                 for shape, squares in zip(shapes, group.squares(shapes), strict=True):
                     parts[shape].append(squares if len(kept) == len(squares) else squares[kept])
                     places[shape] += listed[[group.rows[number] for number in kept], 0].tolist()
-            for place, start, length in listed[sorted(lost), :3].tolist():
-                file = encoded.files[start : start + length].numpy().tobytes()
+            for row in listed[sorted(lost)]:
+                file = _file(encoded, row)
                 for shape in shapes:
-                    self._here(file, place, shape, parts[shape], places[shape], damaged[shape])
+                    self._here(file, int(row[0]), shape, parts[shape], places[shape], damaged[shape])
         pixels = {shape: self._in_order(parts[shape], places[shape]) for shape in shapes}
         return Batch(batch.piece, pixels, {}, damaged)
 
@@ -190,6 +204,12 @@ class _There:
         if order == [*range(len(places))]:
             return pixels
         return pixels[sent(torch.tensor(order), self.device)]
+
+
+def _file(encoded: Encoded, row: NDArray[np.int64]) -> bytes:
+    """The file of a row in `Encoded.listed`."""
+    _, start, length = row[:3].tolist()
+    return encoded.files[start : start + length].numpy().tobytes()
 
 
 def _chunks(listed: NDArray[np.int64]) -> Iterator[list[int]]:

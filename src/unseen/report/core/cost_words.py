@@ -6,11 +6,11 @@ from markupsafe import Markup
 
 from unseen.analyses.core.costs import Axis, Choice, Machine
 from unseen.features.costs import BackboneCost, ForwardSpeed
-from unseen.report.core.ranking_words import by_text
+from unseen.report.core.ranking_words import SAME_IMAGES, code, leaders_sentence, listed
 from unseen.text.words import joined
 
-MOST_NAMED = 4
-"""Backbones that a sentence names; more are only counted."""
+ELSEWHERE = "*"
+"""The mark of a time that is not compared with the others."""
 LEAST: Mapping[Axis, str] = {
     "parameters": "has the fewest parameters", "multiply-adds": "needs the fewest multiply-adds", "time": "is fastest",
 }  # fmt: skip
@@ -32,29 +32,38 @@ def value_text(axis: Axis, value: float) -> str:
     return f"{1000 * value:.3g} ms per image" if axis == "time" else f"{amount_text(value)} {axis}"
 
 
-def cost_texts(cost: BackboneCost | None) -> list[str]:
+def cost_texts(choice: Choice, backbone: str) -> list[str]:
     """Parameters, multiply-adds, milliseconds per image and dimensions; a dash for what is not known."""
-    known = cost or BackboneCost()
-    time = f"{1000 / known.speed.rate:.3g}" if known.speed else "–"
+    known = choice.costs.get(backbone) or BackboneCost()
+    time = f"{1000 / known.speed.rate:.3g}{ELSEWHERE * choice.is_elsewhere(backbone)}" if known.speed else "–"
     counts = ["–" if number is None else amount_text(number) for number in (known.parameters, known.multiply_adds)]
     return [*counts, time, "–" if known.dimension is None else f"{known.dimension:,}"]
+
+
+def elsewhere_sentence(choice: Choice) -> str:
+    """What the mark of times means that are not compared; empty if none has it."""
+    names = [each.backbone for each in choice.ranking.entries if choice.is_elsewhere(each.backbone)]
+    of = {why_unknown(choice.costs.get(name), "time") for name in names}
+    here = f"; the others are of {machine_text(choice.machine)}" if choice.machine else ""
+    return f"{ELSEWHERE} Not compared: {joined(sorted(of))}{here}." if names else ""
 
 
 def choice_sentence(choice: Choice, titles: Mapping[str, str]) -> Markup:
     """Who is best or shares the first place, what it costs, and which of those that tie is the cheapest."""
     ranking, names = choice.ranking, [each.backbone for each in choice.first]
-    by, best = by_text(ranking, titles), _code(names[0])
-    costs = _costs(choice, names[0])
+    best, costs = code(names[0]), _costs(choice, names[0])
     if ranking.basis == "alone":
         return Markup("{}{}.").format(best, costs)
-    if ranking.basis == "scores":
-        sentence = Markup("{} has the best {}{}; whether its lead is more than chance is not known.")
-        return sentence.format(best, by, costs)
-    if len(names) == 1:
-        return Markup("{} is best by {}{}.").format(best, by, costs)
-    tied = "their difference is" if len(names) == 2 else "their differences from the best are"
-    sentence = Markup("{} share the first place by {}: {} not resolved. {}.")
-    return sentence.format(_listed(names), by, tied, _cheapest(choice, names))
+    sentence = Markup("{}.").format(leaders_sentence(ranking, titles, costs))
+    if len(names) > 1:
+        sentence = Markup("{} {}.").format(sentence, _cheapest(choice, names))
+        other = [name for name in names if choice.value(name, "time") is None]
+        if other and "time" in choice.axes:
+            why = why_unknown(choice.costs.get(other[0]), "time")
+            sentence = Markup("{} Their times are not compared: that of {} is {}.").format(
+                sentence, code(other[0]), why
+            )
+    return Markup("{} {}").format(sentence, SAME_IMAGES) if ranking.of_episodes else sentence
 
 
 def _cheapest(choice: Choice, names: Sequence[str]) -> Markup:
@@ -62,12 +71,12 @@ def _cheapest(choice: Choice, names: Sequence[str]) -> Markup:
     least = {axis: of for axis in choice.axes if (of := choice.cheapest(axis))}
     if not least:
         lacking = [name for name in names if not any(choice.value(name, axis) is not None for axis in choice.axes)]
-        return Markup("Which is the cheapest is not known, as costs of {} are not").format(_listed(lacking or names))
+        return Markup("Which is the cheapest is not known, as costs of {} are not").format(listed(lacking or names))
     if all(len(of) == len(names) for of in least.values()):
         return Markup("They cost the same{}").format(_costs(choice, names[0], [*least]))
     always = [name for name in names if all(name in of for of in least.values())]
     if always:
-        return Markup("The cheapest of them is {}{}").format(_code(always[0]), _costs(choice, always[0], [*least]))
+        return Markup("The cheapest of them is {}{}").format(code(always[0]), _costs(choice, always[0], [*least]))
     parts = [_least(choice, axis, of) for axis, of in least.items()]
     return Markup("Of them, {} and {}").format(Markup(", ").join(parts[:-1]), parts[-1])
 
@@ -77,7 +86,7 @@ def _least(choice: Choice, axis: Axis, names: Sequence[str]) -> Markup:
     assert value is not None, "the cheapest are those whose cost is known"
     words = LEAST if len(names) == 1 else LEAST_OF_SEVERAL
     amount = value_text(axis, value).removesuffix(f" {axis}")
-    return Markup("{} {} ({}{})").format(_listed(names), words[axis], amount, _where(choice, axis))
+    return Markup("{} {} ({}{})").format(listed(names), words[axis], amount, _where(choice, axis))
 
 
 def _costs(choice: Choice, name: str, axes: Sequence[Axis] | None = None) -> str:
@@ -101,24 +110,12 @@ def why_unknown(cost: BackboneCost | None, axis: Axis) -> str:
     if axis != "time":
         return cost.uncounted or "not counted"
     if cost.speed is None:
-        return "not measured: no features were extracted from images"
+        return "not measured, as no features were extracted from images"
     if cost.speed.together > 1:
         return f"measured together with {cost.speed.together - 1} more, in the same forward passes"
-    return f"measured elsewhere: {machine_text(cost.speed)}"
+    return f"measured elsewhere ({machine_text(cost.speed)})"
 
 
 def machine_text(speed: ForwardSpeed | Machine) -> str:
     """Where and how a speed was measured."""
     return f"{speed.device}, {speed.precision} precision, batches of {speed.batch}"
-
-
-def _listed(names: Sequence[str]) -> Markup:
-    """A few names in a sentence; more by their number."""
-    if len(names) > MOST_NAMED:
-        return Markup("{} backbones").format(len(names))
-    *others, last = map(_code, names)
-    return Markup("{} and {}").format(Markup(", ").join(others), last) if others else last
-
-
-def _code(name: str) -> Markup:
-    return Markup("<code>{}</code>").format(name)

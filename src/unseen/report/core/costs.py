@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from unseen.analyses.core.comparables import Comparables
-from unseen.analyses.core.costs import AXES, Axis, Choice, Placed, choice_of, machine_of
+from unseen.analyses.core.costs import AXES, LEAST_ALIKE, USUALLY_ALIKE, Axis, Choice, Placed, choice_of, machine_of
 from unseen.analyses.core.rankings import Ranked
 from unseen.features.costs import BackboneCost
 from unseen.metrics.catalogue import Metric
@@ -13,7 +13,9 @@ from unseen.report.core.cost_words import amount_text, choice_sentence, machine_
 from unseen.report.core.metric_words import metric_words, probe_words
 from unseen.report.core.model import Cell, Column, Figure, Row, Section, Series, Table
 from unseen.report.core.ranking_words import by_text
+from unseen.report.core.ticks import log_ticks
 from unseen.runs.data import RunData
+from unseen.text.words import joined
 
 NAME = "choice"
 TITLES: Mapping[Axis, str] = {"parameters": "Parameters", "multiply-adds": "Multiply-adds", "time": "Time"}
@@ -22,6 +24,12 @@ LABELS: Mapping[Axis, tuple[str, float]] = {
     "time": ("Milliseconds per image", 1e3),
 }  # fmt: skip
 """The label of each cost, and what values are multiplied with."""
+
+
+ZERO = 4
+"""A cost of zero is drawn so many times to the left of the first tick of its logarithmic axis."""
+MARGIN = 0.04
+"""Share of the axis beyond its first and last tick."""
 
 
 def choice_section(data: RunData, every: Comparables, drawn: frozenset[str]) -> Section | None:
@@ -138,14 +146,22 @@ def _status_text(placed: Placed) -> str:
 
 
 def _figure(choice: Choice, axis: Axis, titles: Mapping[str, str], drawn: frozenset[str]) -> Figure | None:
-    """Accuracy against a cost on a logarithmic axis; None with fewer than two backbones that have a place on it."""
+    """Accuracy against a cost on a logarithmic axis, with zero at its edge; None with fewer than two points."""
     metric, (label, unit) = choice.ranking.metric, LABELS[axis]
     values = {each.backbone: each for each in choice.ranking.ranked}
-    placed = [each for each in choice.placed(axis) if each.value > 0]
-    if len(placed) < 2:
+    placed = choice.placed(axis)
+    costs = [unit * each.value for each in placed if each.value > 0]
+    if len(placed) < 2 or not costs:
         return None
+    ticks = log_ticks(costs)
+    if len(costs) < len(placed):
+        ticks = ((ticks[0][0] / ZERO, "0"), *ticks)
+    ends = (ticks[0][0], ticks[-1][0])
+    margin = (ends[1] / ends[0]) ** MARGIN
+    at = {each.backbone: unit * each.value or ends[0] for each in placed}
     scale, share = (100, " (%)") if metric.unit == "share" else (1, "")
-    series = [_front(placed, {name: scale * (each.value or 0.0) for name, each in values.items()}, unit)]
+    scores = {name: scale * each.value for name, each in values.items() if each.value is not None}
+    series = [_front(placed, scores, at)]
     for each in placed:
         own = values[each.backbone]
         assert own.value is not None, "it has a rank"
@@ -153,7 +169,7 @@ def _figure(choice: Choice, axis: Axis, titles: Mapping[str, str], drawn: frozen
         text = f"{each.backbone}: {_score(metric, own.value)}, {value_text(axis, each.value)}; {_status_text(each)}"
         series.append(
             Series(
-                "", [unit * each.value], [scale * own.value], mode="markers", strong=True,
+                "", [at[each.backbone]], [scale * own.value], mode="markers", strong=True,
                 low=[] if low is None else [scale * low], high=[] if high is None else [scale * high], hover=[text],
                 labels=[each.backbone], backbone=each.backbone if each.backbone in drawn else "",
                 variant=int(each.status == "dominated"),
@@ -164,18 +180,25 @@ def _figure(choice: Choice, axis: Axis, titles: Mapping[str, str], drawn: frozen
     return Figure(
         f"Accuracy against cost: {TITLES[axis].lower()}", label,
         f"{'Mean ' if len(choice.ranking.by) > 1 else ''}{what}{share}", series, log_x=True,
-        caption="Line: the Pareto front. Open marks: dominated by a backbone that costs no more", choice=(NAME, axis),
+        caption=f"Line: the Pareto front. Open marks: dominated by one that costs no more.{_undrawn(choice, axis)}",
+        choice=(NAME, axis), x_ticks=ticks, x_range=(ends[0] / margin, ends[1] * margin),
     )  # fmt: skip
 
 
-def _front(placed: Sequence[Placed], values: Mapping[str, float], unit: float) -> Series:
-    """The steps of the front: what the best score is up to each cost."""
+def _undrawn(choice: Choice, axis: Axis) -> str:
+    """The backbones with a rank that have no place in the picture of a cost."""
+    names = [each.backbone for each in choice.ranking.ranked if choice.value(each.backbone, axis) is None]
+    return f" Not drawn, as this cost is not known or not compared: {joined(names)}" if names else ""
+
+
+def _front(placed: Sequence[Placed], values: Mapping[str, float], at: Mapping[str, float]) -> Series:
+    """The steps of the front: what the best score is up to each cost; `at` has the place of each on the axis."""
     x, y = list[float](), list[float | None]()
     for each in (each for each in placed if each.status in ("front", "tied")):
         value = values[each.backbone]
-        x += [unit * each.value] * (2 if y else 1)
+        x += [at[each.backbone]] * (2 if y else 1)
         y += [y[-1], value] if y else [value]
-    return Series("", [*x, unit * placed[-1].value], [*y, y[-1]], mode="lines", solid=True)
+    return Series("", [*x, at[placed[-1].backbone]], [*y, y[-1]], mode="lines", solid=True)
 
 
 def _score(metric: Metric, value: float) -> str:
@@ -192,8 +215,9 @@ def _note(choice: Choice) -> str:
     )
     measured = (
         "Times are of forward passes during the extraction, without reading and decoding images "
-        f"({machine_text(machine)}); times measured elsewhere are not compared, and times that differ by less than a "
-        "tenth count as equal. "
+        f"({machine_text(machine)}); times measured elsewhere are not compared. Two times count as equal up to a "
+        f"factor of {LEAST_ALIKE}, or as far as those of single passes spread (the ratio of their quartiles; "
+        f"{USUALLY_ALIKE} if the passes were too few). "
         if machine else ""
     )  # fmt: skip
     front = (
@@ -205,4 +229,9 @@ def _note(choice: Choice) -> str:
         if ranking.basis == "scores"
         else ""
     )
-    return f"{by}{counted}{measured}{front}".strip()
+    lacking = [
+        f" {TITLES[axis]}: not drawn{text.removeprefix(' Not drawn')}."
+        for axis in choice.axes
+        if (text := _undrawn(choice, axis))
+    ]
+    return f"{by}{counted}{measured}{front}{''.join(lacking)}".strip()

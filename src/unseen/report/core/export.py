@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from unseen.errors import UserError
-from unseen.files import atomic_write, write_table
+from unseen.files import atomic_write, write_table, write_text
 from unseen.report.core.latex import latex_table
 from unseen.report.core.looks import dressed
 from unseen.report.core.model import Figure, Page, Section, Table
@@ -36,15 +36,18 @@ def export_page(page: Page, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)  # before any work
     tables, figures, paths = page_tables(page), page_figures(page), list[Path]()
 
-    def write(name: str, content: bytes) -> None:
+    def write(name: str, content: bytes | str) -> None:
         paths.append(folder / name)
+        if isinstance(content, str):
+            write_text(paths[-1], content)
+            return
         with atomic_write(paths[-1]) as file:
             file.write(content)
 
     for name, table in tables.items():
         paths.append(folder / f"{name}.csv")
         write_table(paths[-1], csv_header(table), csv_rows(table))
-        write(f"{name}.tex", latex_table(table, name).encode())
+        write(f"{name}.tex", latex_table(table, name))
     for name, figure in figures.items():
         # The captions of PDFs are in the document, as in papers; other files go without one.
         write(f"{name}.pdf", written(drawn(figure, "page"), "pdf"))
@@ -52,10 +55,10 @@ def export_page(page: Page, folder: Path) -> list[Path]:
         captioned = drawn(figure, "page", caption=True)
         for kind in ("svg", "png"):
             write(f"{name}.{kind}", written(captioned, kind))
-    write("all-tables.tex", tables_latex(tables).encode())
-    write("all-figures.tex", figures_latex(page, figures).encode())
-    write(REFERENCES, "\n".join(page.references or page_references(page)).encode())
-    write("paper.tex", paper_latex(page).encode())
+    write("all-tables.tex", tables_latex(tables))
+    write("all-figures.tex", figures_latex(page, figures))
+    write(REFERENCES, "\n".join(page.references or page_references(page)))
+    write("paper.tex", paper_latex(page))
     return paths
 
 
@@ -123,7 +126,8 @@ def save_figure(figure: Figure, path: Path) -> None:
     elif suffix == ".html":
         from unseen.report.core.render import page_html
 
-        content = page_html(figure_page(figure)).encode(errors="replace")
+        write_text(path, page_html(figure_page(figure)))
+        return
     else:
         raise UserError(f"{path}: a figure is written as .png, .svg, .pdf or .html")
     with atomic_write(path) as file:

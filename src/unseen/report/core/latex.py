@@ -122,7 +122,8 @@ def _without_empty_columns(table: Table) -> Table:
 
 def latex_cell(cell: Cell, points: float | None = None) -> str:
     """A cell; in a box of this width if it is of several lines."""
-    text = escaped(cell.text) if points is None else breakable(cell.text)
+    shown = "" if cell.again else cell.text
+    text = escaped(shown) if points is None else breakable(shown)
     if BOLD & {*cell.style.split()}:
         text = f"\\textbf{{{text}}}"
     beside = " ".join(part for part in (cell.small, cell.below) if part)

@@ -154,6 +154,7 @@ class Cell:
         dot: number of the colour of a dot before the text.
         shows: pressing the cell sets the choices `across` and `up` to these numbers.
         link: relative address of the page that the text links to.
+        again: whether the row above has the same text, which is then not shown as long as that row is above it.
     """
 
     text: str = "–"
@@ -170,6 +171,7 @@ class Cell:
     dot: int | None = None
     shows: tuple[int, int] | None = None
     link: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True)

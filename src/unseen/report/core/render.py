@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from unseen.files import atomic_write
+from unseen.files import write_text
 from unseen.report.core.alt_text import alt_text
 from unseen.report.core.looks import dressed, page_looks
 from unseen.report.core.model import Page, Picture
 from unseen.report.core.panels import with_shared_ranges
+from unseen.report.core.plain_texts import with_plain_texts
 from unseen.report.core.single_points import without_single_points
 from unseen.version import __version__
 
@@ -23,16 +24,24 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 BEFORE, AFTER = ("look.js", "figures.js", "labels.js", "tables.js"), ("points.js", "view.js", "start.js")
 SMALL_IMAGE = 64
+HEAD = 2000
+"""Bytes of a page before its title, and some more."""
 
 
 def write_page(page: Page, path: Path) -> None:
     """Write the page; the same data give the same bytes. Names from the data are always escaped."""
-    with atomic_write(path) as file:
-        file.write(page_html(page).encode(errors="replace"))
+    write_text(path, page_html(page))
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a page that this package wrote, by the beginning of it."""
+    with path.open("rb") as file:
+        return b'<meta name="generator" content="unseen ' in file.read(HEAD)
 
 
 def page_html(page: Page) -> str:
     """The page as HTML; all of its contents are escaped."""
+    page = with_plain_texts(page)
     sections = [with_shared_ranges(without_single_points(section)) for section in page.sections]
     page = dressed(replace(page, sections=sections))
     script = "(() => {\n" + "\n".join(_source(name) for name in (*BEFORE, *page.scripts, *AFTER)) + "})();\n"

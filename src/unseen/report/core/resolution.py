@@ -14,6 +14,7 @@ from unseen.report.core.compared import Resolution, amount, difference_text, end
 from unseen.report.core.metric_words import probe_words
 from unseen.report.core.model import Figure, Section, Series
 from unseen.report.core.rank_figure import placed, rank_figure
+from unseen.report.core.ranking_words import SAME_IMAGES
 from unseen.report.core.resolution_tables import pair_table, rank_table
 from unseen.text.words import counted, joined, signed
 
@@ -42,9 +43,10 @@ def resolution_section(shown: Resolution) -> Section | None:
 
 
 def _headlines(ranked: Sequence[Comparable]) -> list[Comparable]:
-    """What the section states in sentences: of levels, only the last one, as at the top of the page."""
+    """What the section states in sentences: of levels, only the last one, as at the top of the page; episodes last."""
     last = {each.place.probe: each for each in ranked if each.suite == "levels"}
-    return [each for each in ranked if each.suite != "levels" or each is last[each.place.probe]][:MOST_SENTENCES]
+    some = [each for each in ranked if each.suite != "levels" or each is last[each.place.probe]]
+    return sorted(some, key=lambda each: each.unit == "episodes")[:MOST_SENTENCES]
 
 
 def standing_sentence(shown: Resolution, each: Comparable) -> Markup:
@@ -208,9 +210,10 @@ def _method(shown: Resolution) -> str:
     seeds = max((item.seeds for pair in shown.pairs for item in pair.comparisons), default=1)
     crossed = f"{joined(sorted(units))} and seeds, which are crossed" if seeds > 1 else joined(sorted(units))
     one = "" if seeds > 1 else " With one fit each, they say nothing of other fits."
+    drawn = f" {SAME_IMAGES}" if units == {"episodes"} else ""
     return (
         f"Both backbones are scored on the same test images. Intervals of 95% and p-values are over {crossed} (two-way "
-        f"random effects, t distribution).{one} A difference is called clear if p < {SIGNIFICANT} after Holm's "
+        f"random effects, t distribution).{drawn}{one} A difference is called clear if p < {SIGNIFICANT} after Holm's "
         "correction for all comparisons of the pair. Ranks are tested for each data set and probe by itself: the "
         "interval of a rank contains all ranks that Holm-corrected tests of a backbone against all others leave open, "
         "and the backbones of a tie group are not resolved from the best of the group."

@@ -56,7 +56,7 @@ def _link(name: str, path: Path, beside: Path | None) -> Markup:
     if beside is None:
         return Markup("<code>{}</code>").format(name)
     place = Path(os.path.relpath(path.resolve(), beside.resolve())).as_posix()
-    return Markup('<a href="{}"><code>{}</code></a>').format(quote(place), name)
+    return Markup('<a href="{}"><code>{}</code></a>').format(quote(place, errors="surrogateescape"), name)
 
 
 def _sentence(name: Markup, study: Study) -> Markup:

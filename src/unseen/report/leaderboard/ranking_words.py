@@ -2,22 +2,16 @@
 
 from collections.abc import Mapping
 
+from markupsafe import Markup
+
 from unseen.analyses.core.rankings import Ranking
 from unseen.metrics.catalogue import Metric
-from unseen.report.core.metric_words import TRAINED_ON, probe_words
-from unseen.report.core.rank_figure import Placed
-from unseen.report.core.ranking_words import by_text
-from unseen.report.leaderboard.rank_parts import leaders_text
-from unseen.text.words import counted, joined
+from unseen.report.core.metric_words import TRAINED_ON
+from unseen.report.core.ranking_words import SAME_IMAGES, by_text, code, compared_on, leaders_sentence, title
+from unseen.text.words import joined
 
 MOST_REASONS = 8
 """Backbones without a rank that have their own sentence."""
-
-
-def title(ranking: Ranking) -> str:
-    """The probe and its shots: `k nearest neighbours, 5 samples per class`."""
-    shots = "all samples" if ranking.shots is None else f"{counted(ranking.shots, 'sample')} per class"
-    return f"{_capital(probe_words(ranking.probe))}, {shots}"
 
 
 def score_text(metric: Metric, value: float | None) -> str:
@@ -29,19 +23,21 @@ def score_text(metric: Metric, value: float | None) -> str:
     )
 
 
+def leaders(ranking: Ranking, titles: Mapping[str, str]) -> Markup:
+    """Who is first, as far as it is resolved."""
+    if ranking.basis == "alone":
+        by, ranked = by_text(ranking, titles), ranking.ranked
+        alone = Markup("there is one backbone to rank by {}, {}").format(by, code(ranked[0].backbone)) if ranked else ""
+        return Markup("{}: {}.").format(title(ranking), alone or f"no ranks by {by}")
+    sentence = Markup("{}.").format(leaders_sentence(ranking, titles))
+    return Markup("{} {}").format(sentence, SAME_IMAGES) if ranking.of_episodes else sentence
+
+
 def findings(ranking: Ranking, titles: Mapping[str, str]) -> list[str]:
     """Who is first, as far as it is resolved, and who is not ranked."""
-    by, ranked = by_text(ranking, titles), ranking.ranked
-    if ranking.basis == "alone":
-        first = [f"There is one backbone to rank by {by}, {ranked[0].backbone}."] if ranked else [f"No ranks by {by}."]
-    elif ranking.basis == "scores":
-        first = [
-            f"{ranked[0].backbone} has the best {by}; whether its lead is more than chance is unknown, since results "
-            "on some of these data sets keep nothing of single test images."
-        ]
-    else:
-        placed = [Placed(e.backbone, e.rank or 0, e.low, e.high, e.group, "") for e in ranked]
-        first = [leaders_text(placed, by)]
+    first = [leaders(ranking, titles)]
+    if ranking.basis == "scores":
+        first.append(Markup("Results on some of these data sets keep nothing of single test images."))
     left = ranking.left_out
     told = [f"{each.backbone} is not ranked: {each.reason.rstrip('.')}." for each in left[:MOST_REASONS]]
     more = [f"{len(left) - MOST_REASONS} more are not ranked."] if len(left) > MOST_REASONS else []
@@ -74,9 +70,10 @@ def how_ranked(ranking: Ranking, titles: Mapping[str, str]) -> str:
         return f"{by} Ranks have no intervals." if ranking.basis == "scores" else by
     texts = [
         by,
-        f"Intervals and tie groups are from comparisons of all pairs on the same test images; another study would "
-        f"draw other {joined(ranking.units)} and, where there are several, other seeds. An interval has every rank "
-        "that these comparisons leave possible, with 95% confidence for each backbone (Holm’s correction over its "
+        *([SAME_IMAGES] if ranking.of_episodes else []),
+        f"Intervals and tie groups are from comparisons of all pairs on the same {compared_on(ranking)}; another study "
+        f"would draw other {joined(ranking.units)} and, where there are several, other seeds. An interval has every "
+        "rank that these comparisons leave possible, with 95% confidence for each backbone (Holm’s correction over its "
         "pairs). A tie group has the best backbone and all whose difference from it is not resolved; the next group "
         "begins with the best of the others.",
     ]
@@ -98,7 +95,3 @@ def how_ranked(ranking: Ranking, titles: Mapping[str, str]) -> str:
 def _plain(ranking: Ranking) -> str:
     unit = {"share": "in percent", "degrees": "in degrees", "metres": "in metres"}.get(ranking.metric.unit, "as it is")
     return f"{unit}; each data set has the same weight." if len(ranking.by) > 1 else f"{unit}."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

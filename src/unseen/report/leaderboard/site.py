@@ -1,11 +1,13 @@
 """The leaderboard as a folder of static files for any web server; nothing is loaded from elsewhere."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
+from unseen.errors import UserError
 from unseen.exchange import record as exchange_record
 from unseen.exchange.contributions import Contribution
 from unseen.exchange.export import write_results
@@ -13,7 +15,7 @@ from unseen.exchange.record import SCHEMA, VERSION, ResultRecord, ResultsFile
 from unseen.files import atomic_write, write_table
 from unseen.papers.leaderboard import Entry, Leaderboard
 from unseen.report.core.model import Cell, Column, Page, Row, Section, Table
-from unseen.report.core.render import write_page
+from unseen.report.core.render import is_page, write_page
 from unseen.report.leaderboard.model_page import TITLES, model_page
 from unseen.report.leaderboard.page import leaderboard_page
 from unseen.report.leaderboard.transfer import transfer_section
@@ -22,13 +24,20 @@ from unseen.runs.tables import write_table as write_frame
 from unseen.version import __version__
 
 SCHEMA_FILE = Path(exchange_record.__file__).with_name("results.schema.json")
+FOLDERS = ("models", "results")
+"""Of the pages of models, and of their results."""
 MANY = 12
 """With more contributed models than this, their table has a filter."""
 COLUMNS = ("model", "study", "protocol", "data", "probe", "shots", "metric", "value", "deviation", "seeds")
 
 
 def write_site(board: Leaderboard, models: Sequence[Contribution], folder: Path) -> None:
-    """Write the leaderboard page, one page and one results file per contributed model, and tables of all results."""
+    """Write the leaderboard page, one page and one results file per contributed model, and tables of all results.
+
+    Files are only written into the folder, never through links in it. What an earlier site has of other models is
+    removed.
+    """
+    _refuse_links(folder)
     addresses = dict(zip([model.name for model in models], _addresses(models), strict=True))
     entries = {entry.source: entry for entry in board.entries if entry.source}
     everything = [record for model in models for record in model.records]
@@ -44,6 +53,26 @@ def write_site(board: Leaderboard, models: Sequence[Contribution], folder: Path)
     with atomic_write(folder / "results.schema.json") as file:
         file.write(SCHEMA_FILE.read_bytes())
     write_page(_index(board, models, addresses), folder / "index.html")
+    _remove_others(folder, {*addresses.values()})
+
+
+def _refuse_links(folder: Path) -> None:
+    """Refuse a site with links in it, through which files elsewhere would be written or removed."""
+    places = [folder, *(folder / name for name in FOLDERS)]
+    for place in places:
+        inside = [*place.iterdir()] if place.is_dir() else []
+        link = next((each for each in inside if each.is_symlink()), None)
+        if link is not None:
+            raise UserError(f"{link}: is a link, and a site is only written into its own folder; remove the link")
+
+
+def _remove_others(folder: Path, addresses: Collection[str]) -> None:
+    """Remove the pages of models that the site no longer has, and their results; other files stay."""
+    for page in (folder / FOLDERS[0]).glob("*.html"):
+        if page.stem in addresses or not is_page(page):
+            continue
+        page.unlink()
+        (folder / FOLDERS[1] / f"{page.stem}.json").unlink(missing_ok=True)
 
 
 def _file(records: Sequence[ResultRecord]) -> ResultsFile:
@@ -61,12 +90,12 @@ def _rows(records: Sequence[ResultRecord]) -> Iterator[list[object]]:
 
 def _addresses(models: Sequence[Contribution]) -> list[str]:
     """One unique file name per model, of small letters, digits and hyphens."""
-    used: list[str] = []
+    used, numbers = dict[str, None](), defaultdict[str, Iterator[int]](lambda: count(1))
     for model in models:
         first = re.sub(r"[^a-z0-9]+", "-", model.name.lower()).strip("-")[:60] or "model"
-        names = (first if number == 1 else f"{first}-{number}" for number in count(1))
-        used.append(next(name for name in names if name not in used))
-    return used
+        names = (first if number == 1 else f"{first}-{number}" for number in numbers[first])
+        used[next(name for name in names if name not in used)] = None
+    return list(used)
 
 
 def _index(board: Leaderboard, models: Sequence[Contribution], addresses: Mapping[str, str]) -> Page:

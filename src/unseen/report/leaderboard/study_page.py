@@ -10,9 +10,10 @@ from unseen.report.core.metric_words import TRAINED_ON, metric_words, probe_word
 from unseen.report.core.model import Backbone, Cell, Column, Page, Row, Section, Table
 from unseen.report.core.provenance import provenance_section
 from unseen.report.core.rank_figure import Placed, rank_figure, spread
+from unseen.report.core.ranking_words import title
 from unseen.report.core.render import write_page
 from unseen.report.leaderboard.rank_parts import RANK_COLUMNS, rank_cells
-from unseen.report.leaderboard.ranking_words import findings, how_ranked, notes, score_text, title
+from unseen.report.leaderboard.ranking_words import findings, how_ranked, leaders, notes, score_text
 from unseen.text.words import counted
 
 MANY = 12
@@ -26,10 +27,9 @@ def write_study_leaderboard(board: StudyLeaderboard, path: Path) -> None:
 
 def study_leaderboard_page(board: StudyLeaderboard) -> Page:
     """The page of the rankings of a study."""
-    several = len(board.rankings) > 1
     choice, drawn = board.choice, frozenset(each.name for each in board.backbones)
     chosen = [] if choice is None else [section_of(choice, board.titles, drawn)]
-    said = [(ranking, findings(ranking, board.titles)) for ranking in board.rankings]
+    others = [each for each in board.rankings if choice is None or each is not choice.ranking]
     return Page(
         title="Leaderboard of your backbones",
         sections=[
@@ -45,9 +45,10 @@ def study_leaderboard_page(board: StudyLeaderboard) -> Page:
         notices=board.notices,
         findings=[
             *(section.sentences[0] for section in chosen),
-            *(f"{title(ranking)}: {text}" if several else text for ranking, texts in said for text in texts[:1]),
+            *(leaders(ranking, board.titles) for ranking in others),
         ],
         backbones=[Backbone(each.name, each.category) for each in board.backbones],
+        beside_published=board.beside_published,
     )
 
 

@@ -15,8 +15,8 @@ from unseen.analyses.robustness.groups import AVERAGE, GroupScore, group_scores
 from unseen.analyses.robustness.notes import notes
 from unseen.analyses.robustness.predictors import PredictorStudy, compare_predictors
 from unseen.errors import UserError
-from unseen.files import atomic_write, write_table
-from unseen.metrics.robustness import LogitFit, bootstrap_fits, fit_accuracies, interval
+from unseen.files import write_table, write_text
+from unseen.metrics.robustness import LogitFit, fit_accuracies
 from unseen.metrics.robustness_checks import Comparison
 from unseen.probes.by_name.classifier import PROTOCOL
 from unseen.report.shifts.page import write_shift_page
@@ -24,8 +24,6 @@ from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
 from unseen.text.words import joined
 from unseen.version import __version__
 
-GRID = 41
-"""Points at which the interval of a line is computed."""
 FEWEST_FOR_A_LINE = 4
 MOST_SHOWN = 4000
 """Models on a page, over all OOD sets together: about 3 MB."""
@@ -36,8 +34,7 @@ def write_study(study: ShiftStudy, folder: Path, *, source: str, fit_on: str = "
     groups = group_scores(study)
     record = study_record(study, groups) | {"table": source, "fit_on": fit_on or None}
     page = study_page(study, source=source, fit_on=fit_on)
-    with atomic_write(folder / "fit.json") as file:
-        file.write((json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+    write_text(folder / "fit.json", json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     ids = [f"id:{name}" for name in study.table.id_sets]
     header = ["ood", "model", "group", "in_fit", *ids, "accuracy", "expected", "rho", "low", "high"]
     write_table(folder / "models.csv", header, _model_rows(study))
@@ -177,18 +174,12 @@ def _panel(study: ShiftStudy, fit: ShiftFit, most: int) -> OodPanel:
 
 def _line(study: ShiftStudy, fit: ShiftFit, place: int) -> Line:
     """The fit to a single ID set with its interval, on the scale of the fit."""
-    settings, name = study.settings, fit.fit.names[place]
+    name, line = fit.fit.names[place], fit.lines[place]
     single = next(found.fit for found in fit.comparisons if found.fit.names == (name,))
-    inside = [score for score in fit.scores if score.in_fit]
-    x, y = np.array([score.id_accuracy[place] for score in inside]), np.array([score.accuracy for score in inside])
-    draws = bootstrap_fits(x, y, resamples=settings.resamples, seed=settings.seed, method=settings.method)
-    everyone = settings.method.scale.forward([score.id_accuracy[place] for score in fit.scores])
-    grid = np.linspace(everyone.min(), everyone.max(), GRID)
-    low, high = interval(draws[:, :1] * grid + draws[:, 1:], settings.level)
     weight = float(single.weights[0])
     return Line(
-        name, weight, single.intercept, single.r2, single.mae, tuple(grid.tolist()), tuple(low.tolist()),
-        tuple(high.tolist()), tuple(_group_lines(study, fit, place)),
+        name, weight, single.intercept, single.r2, single.mae, tuple(line.grid.tolist()), tuple(line.low.tolist()),
+        tuple(line.high.tolist()), tuple(_group_lines(study, fit, place)),
     )  # fmt: skip
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 
+from unseen.data.core.image_files import image_bytes
+from unseen.errors import UserError
 from unseen.report.core.model import Figure, Picture, Series
 from unseen.report.tasks.page_data import Bins, Fit, TaskPage, Tuned
 from unseen.text.words import counted, joined
@@ -114,7 +116,7 @@ def kept_picture(path: Path, caption: Sequence[str]) -> Picture | None:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        content = path.read_bytes()
+        content = image_bytes(path)
         with Image.open(BytesIO(content)) as image:
             if len(content) <= LARGE:
                 image.verify()
@@ -122,5 +124,5 @@ def kept_picture(path: Path, caption: Sequence[str]) -> Picture | None:
             smaller = BytesIO()
             image.convert("RGB").save(smaller, format="JPEG", quality=QUALITY)
             return Picture(smaller.getvalue(), caption, "jpeg")
-    except (OSError, UnidentifiedImageError, SyntaxError, ValueError):
+    except (OSError, UserError, UnidentifiedImageError, SyntaxError, ValueError):
         return None

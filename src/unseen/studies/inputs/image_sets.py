@@ -13,6 +13,7 @@ from unseen.data.core.decoding.decode import Damaged, orientation, read_pixels
 from unseen.data.core.decoding.transform import Transform
 from unseen.data.core.entries import EntryTable
 from unseen.data.core.folder import FileImages
+from unseen.data.core.links import links_within
 from unseen.data.core.listing import list_folder
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.data.core.source import ImageSource
@@ -79,7 +80,8 @@ def image_sets(opened: OpenedData, examples: int | None) -> list[ImageSet]:
     Args:
         examples: number of images of each; by default one per data set, eight drawings, and all images of a folder.
     """
-    found = [_of_place(place, examples) for place in opened.folders]
+    with links_within(follow=opened.links.follow):
+        found = [_of_place(place, examples) for place in opened.folders]
     for each in opened.data:
         usual = DEFAULT_DRAWINGS if each.name == DRAWINGS else DEFAULT_EXAMPLES
         found.append(_of_dataset(each.images, examples or usual))

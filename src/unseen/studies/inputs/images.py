@@ -222,7 +222,8 @@ class TrainingStage(Stage):
     def _described(self, backbone: Backbone) -> Described:
         spec, about = backbone.spec, BackboneAbout.of(backbone.spec)
         if any(each.dataset.dense for each in self.data):  # other sizes than those of whole images
-            text, known = f"{spec.parameters:,} parameters", BackboneCost(parameters=spec.parameters)
+            text = f"{spec.parameters:,} parameters"
+            known = BackboneCost(parameters=BackboneCost.of(backbone).parameters)
             return Described(backbone.label, finetuning=replace(about, transform=None), text=text, cost=known)
         text = "" if any(each.is_domain for each in self.data) else f"{spec.dimension} features, fine-tuned"
         return Described(backbone.label, finetuning=about, text=text, cost=BackboneCost.of(backbone))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unseen.data.core.decoding.transform import Transform
 from unseen.errors import UserError
-from unseen.files import atomic_write, read_text
+from unseen.files import read_text, write_text
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -164,6 +164,5 @@ def _config(file: Path | None, name: str, size: int | None, transform: Transform
 def _write_clip(folder: Path, model: "nn.Module", config: Mapping[str, Any]) -> None:
     from unseen.backbones.wise_ft import write_state
 
-    with atomic_write(folder / CONFIG) as file:
-        file.write((json.dumps(config, indent=2) + "\n").encode())
+    write_text(folder / CONFIG, json.dumps(config, indent=2) + "\n")
     write_state(folder / WEIGHTS, model.state_dict())

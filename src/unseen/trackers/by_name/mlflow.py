@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
+from unseen.text.plain import plain_text
 from unseen.trackers.tracker import LoggedEnd, LoggedPlan, LoggedScore, Logger
 
 if TYPE_CHECKING:
@@ -94,9 +95,10 @@ class MLflow:
         assert client is not None
         assert plan is not None
         tags = {"unseen.study": plan.study, "unseen.folder": plan.folder.resolve().name}
-        run = client.create_run(self._experiment, run_name=backbone or plan.title, tags=tags).info.run_id
+        run = client.create_run(self._experiment, run_name=plain_text(backbone or plan.title), tags=tags).info.run_id
         settings = {NOT_ALLOWED.sub("_", name)[:LONGEST_NAME]: value for name, value in plan.settings.items()}
-        parameters = [Param(name, str(value)[:LONGEST]) for name, value in (settings | {"backbone": backbone}).items()]
+        texts = {name: plain_text(str(value))[:LONGEST] for name, value in (settings | {"backbone": backbone}).items()}
+        parameters = [Param(name, value) for name, value in texts.items()]
         for start in range(0, len(parameters), MOST):
             client.log_batch(run, params=parameters[start : start + MOST])
         self._ids[backbone] = run

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unseen.files import check_writable
+from unseen.text.plain import plain_text
 from unseen.trackers.metric_names import folder_name
 from unseen.trackers.tracker import LoggedEnd, LoggedPlan, LoggedScore, Logger
 
@@ -76,8 +77,8 @@ class TensorBoard:
         place = folder / f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}.{os.getpid()}"
         writer = self._writers[backbone] = RecordWriter(place.open("ab"))
         writer.write(Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString())
-        lines = "\n".join(f"    {name} = {value}" for name, value in plan.settings.items())
-        text = f"{plan.title} ({plan.study})\n\n{lines}"
+        lines = "\n".join(f"    {name} = {' '.join(str(value).splitlines())}" for name, value in plan.settings.items())
+        text = plain_text(f"{plan.title} ({plan.study})\n\n{lines}")
         metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
         self._write(
             backbone,

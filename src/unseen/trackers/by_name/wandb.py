@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from secrets import token_hex
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unseen.errors import UserError
+from unseen.text.plain import plain_text
 from unseen.trackers.tracker import LoggedEnd, LoggedPlan, LoggedScore, Logger
 
 if TYPE_CHECKING:
@@ -78,13 +79,14 @@ class WeightsAndBiases:
         plan = self._plan
         assert plan is not None, "on_plan comes first"
         entity, _, project = self.where.rpartition("/")
-        configuration: dict[str, Any] = {"study": plan.study, "backbone": backbone, **plan.settings}
+        named = {"study": plan.study, "backbone": backbone, **plan.settings}
+        configuration = {key: plain_text(each) if isinstance(each, str) else each for key, each in named.items()}
         plan.folder.mkdir(parents=True, exist_ok=True)
         try:
             return wandb.init(
                 entity=entity or None,
                 project=project or os.environ.get("WANDB_PROJECT") or PROJECT,
-                name=backbone or plan.title,
+                name=plain_text(backbone or plan.title),
                 id=self._ids.get(backbone),
                 group=plan.folder.resolve().name,
                 job_type=plan.study,

@@ -16,7 +16,8 @@ decoded.
 import io
 import threading
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,9 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.data.core.decoding.fast_pixels import is_resized_fast, jpeg_pixels, resized_fast
+from unseen.data.core.decoding.filled import BLOCK, has_flat_corner, refuse_few_bytes, refuse_unfilled
 from unseen.data.core.decoding.jpeg_header import JpegHeader, jpeg_header
 from unseen.data.core.decoding.resampling import crop_start, resized_size
+from unseen.data.core.decoding.size_limits import refuse_large, stored_size
 from unseen.data.core.decoding.transform import Transform
+from unseen.data.core.image_files import FORMATS, MAX_PIXELS, Unread
 from unseen.data.core.source import Image, ImageSource
 from unseen.errors import UserError
 from unseen.files import LFS, LFS_POINTER
@@ -34,10 +38,11 @@ from unseen.files import LFS, LFS_POINTER
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-MAX_PIXELS = 200_000_000
 TIFF = "TIFF"
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", TIFF, "PPM", "JPEG2000")  # no EPS: PIL would run Ghostscript
 OnError = Literal["fail", "report"]
+
+USUAL_PIXELS = 80_000_000
+"""Fewer than PIL warns of."""
 
 _opening = threading.Lock()
 
@@ -90,14 +95,16 @@ def decode(image: Image, transform: Transform, *, fast: bool = False, exif: bool
 
     try:
         picture = _open(image)
-        stored = _stored_size(picture)
+        stored = stored_size(picture)
         needed = resized_checked(stored, transform)
         fast = fast and is_resized_fast(stored, transform)
         if fast and isinstance(image, bytes) and not (exif and is_turned(picture)):
             pixels = jpeg_pixels(image, picture)
             if pixels is not None:
+                if has_flat_corner(pixels):
+                    refuse_unfilled(image, picture.format)
                 return _centre(resized_fast(pixels, needed, transform), transform)
-        picture = _loaded(picture, exif=exif)
+        picture = _loaded(image, picture, exif=exif)
         needed = needed if picture.size == stored else needed[::-1]
         picture = _rgb(picture)
         if fast:
@@ -116,7 +123,7 @@ def plain_jpeg(image: Image, transforms: Iterable[Transform], *, exif: bool = Fa
 
     None otherwise: `decode` then handles the image and reports what is wrong with it.
     """
-    header = jpeg_header(image) if isinstance(image, bytes) else None
+    header = jpeg_header(image) if isinstance(image, bytes) and not isinstance(image, Unread) else None
     if header is None or not header.plain:
         return None
     try:
@@ -131,7 +138,7 @@ def plain_jpeg(image: Image, transforms: Iterable[Transform], *, exif: bool = Fa
 def image_size(image: Image) -> tuple[int, int]:
     """Stored width and height of an image, read from its header; raises as `decode` does."""
     try:
-        size = _stored_size(_open(image))
+        size = stored_size(_open(image))
     except UserError:
         raise
     except Exception as error:
@@ -147,10 +154,7 @@ def open_picture(image: bytes, where: str, *, exif: bool = False) -> "Picture":
     """
     try:
         picture = _open(image)
-        width, height = picture.size
-        if width * height > MAX_PIXELS:
-            raise UserError(f"{width} × {height} pixels, more than the {MAX_PIXELS:,} that are decoded")
-        return _loaded(picture, exif=exif)
+        return _loaded(image, picture, exif=exif)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
     except MemoryError:
@@ -193,6 +197,20 @@ def proportion(image: Image) -> float:
     return width / height
 
 
+@contextmanager
+def _without_limit() -> Iterator[None]:
+    """Without PIL's limit of pixels and its warnings, while no other thread is."""
+    from PIL import Image as Pil
+
+    with _opening, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        limit, Pil.MAX_IMAGE_PIXELS = Pil.MAX_IMAGE_PIXELS, None
+        try:
+            yield
+        finally:
+            Pil.MAX_IMAGE_PIXELS = limit
+
+
 def _open(image: Image) -> "Picture":
     """A picture whose header has been read.
 
@@ -204,21 +222,22 @@ def _open(image: Image) -> "Picture":
 
     if isinstance(image, np.ndarray):
         return Pil.fromarray(np.ascontiguousarray(image))
+    if isinstance(image, Unread):
+        raise UserError(image.reason)
     if not image:
         raise UserError("the file is empty")
-    with _opening, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        limit, Pil.MAX_IMAGE_PIXELS = Pil.MAX_IMAGE_PIXELS, None
+    with _without_limit():
         try:
-            return Pil.open(io.BytesIO(image), formats=FORMATS)
+            picture = Pil.open(io.BytesIO(image), formats=FORMATS)
         except UnidentifiedImageError:
             if image.startswith(LFS.encode()):
                 raise UserError(LFS_POINTER) from None
             start = image[:200].lstrip().lower()
             what = "a web page" if start.startswith((b"<!doctype html", b"<html", b"<?xml")) else "unknown content"
             raise UserError(f"not an image, but {what}") from None
-        finally:
-            Pil.MAX_IMAGE_PIXELS = limit
+    refuse_large(picture)
+    refuse_few_bytes(image, picture)
+    return picture
 
 
 def resized_checked(size: tuple[int, int], transform: Transform) -> tuple[int, int]:
@@ -250,26 +269,27 @@ def _rgb(picture: "Picture") -> "Picture":
     return picture.convert("RGB")
 
 
-def _stored_size(picture: "Picture") -> tuple[int, int]:
-    """Stored width and height of a picture that is not loaded; PIL may give those of a TIFF as it will turn it."""
-    from PIL import ExifTags
-    from PIL.TiffImagePlugin import TiffImageFile
-
-    if not isinstance(picture, TiffImageFile):
-        return picture.size
-    width, height = (picture.tag_v2[tag] for tag in (ExifTags.Base.ImageWidth, ExifTags.Base.ImageLength))
-    return int(width), int(height)
-
-
-def _loaded(picture: "Picture", *, exif: bool) -> "Picture":
+def _loaded(image: Image, picture: "Picture", *, exif: bool) -> "Picture":
     """A picture with its pixels, as they are stored or turned by its EXIF orientation."""
     from PIL import ImageOps
 
     turn = _turn(picture) if picture.format == TIFF else 1
-    picture.load()
+    if picture.width * picture.height > USUAL_PIXELS:
+        with _without_limit():  # PIL asks again when it loads a TIFF
+            picture.load()
+    else:
+        picture.load()
+    if isinstance(image, bytes) and has_flat_corner(_last_blocks(picture)):
+        refuse_unfilled(image, picture.format)
     if turn == 1 or is_turned(picture):
         return ImageOps.exif_transpose(picture) if exif else picture
     return picture if exif else _turned_back(picture, turn)  # PIL has turned it
+
+
+def _last_blocks(picture: "Picture") -> NDArray[np.uint8]:
+    """The end of a picture, from the beginning of a block of a JPEG."""
+    left, top = (max(0, (side - 1) // BLOCK * BLOCK) for side in picture.size)
+    return np.asarray(picture.crop((left, top, *picture.size)))
 
 
 def _turned_back(picture: "Picture", turn: int) -> "Picture":

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from unseen.data.core.links import refuse_links_out
 from unseen.data.core.listing import check_class, list_folder
 from unseen.data.core.releases import provenance
 from unseen.data.core.source import Entry
@@ -22,6 +23,7 @@ def imagenet_tars(place: Path, *, cache: Path | None = None, watch: Watch = iter
         tars = [Path(entry.path) for entry in list_folder(place) if TAR_NAME.fullmatch(entry.name) and entry.is_file()]
         if not tars:
             raise UserError(f"{place}: contains no tar files; expected one per class (n01440764.tar)")
+        refuse_links_out(place, tars)
     else:
         tars = [place]
     index, key = index_tars(place, tars, "imagenet", lambda: _groups(place, tars), cache, watch)

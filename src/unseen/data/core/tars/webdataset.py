@@ -7,6 +7,7 @@ from itertools import groupby
 from math import prod
 from pathlib import Path
 
+from unseen.data.core.links import refuse_links_out
 from unseen.data.core.listing import list_folder
 from unseen.data.core.releases import provenance
 from unseen.data.core.source import Entry
@@ -54,6 +55,8 @@ def find_shards(place: Path) -> list[Path]:
     missing = next((shard for shard in shards if not shard.is_file()), None)
     if missing is not None:
         raise UserError(f"{missing}: no such file")
+    if place.is_dir():
+        refuse_links_out(place, shards)
     return shards
 
 

@@ -2,21 +2,29 @@
 
 from unseen.report.concepts.context import ConceptContext
 from unseen.report.concepts.first_version import CLUSTERING, first_version, printed_note, printed_rows
+from unseen.report.concepts.rows import shots_order
 from unseen.report.concepts.section_parts import domain_ticks, title_of
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Figure, Section
 from unseen.report.core.model_lines import own_series, published_lines
+from unseen.text.words import counted
 
 
 def build(context: ConceptContext) -> Section | None:
-    """Agreement of k-means clusters with concepts, without training on labels."""
+    """Agreement of k-means clusters with concepts, without training on labels.
+
+    With several settings of shots it is of the one with most training images; the table of scores has the others.
+    """
     data, summary = context.main, context.summary
-    table = summary[summary["probe"] == "kmeans"]
-    metrics = [name for name in CLUSTERING if name in set(table["metric"])]
-    if not metrics:
+    table = summary[(summary["probe"] == "kmeans") & summary["metric"].isin([*CLUSTERING])]
+    if table.empty:
         return None
+    shots = max(set(table["shots"]), key=shots_order)
+    table = table[table["shots"] == shots]
+    metrics = [name for name in CLUSTERING if name in set(table["metric"])]
     places = {domain.name: float(place) for place, domain in enumerate(data.domains)}
     printed = first_version(data)
+    printed = printed if shots == "all" else printed.iloc[:0]
     figures = []
     for name in metrics:
         scale = 100 if name == "purity" else 1
@@ -35,7 +43,11 @@ def build(context: ConceptContext) -> Section | None:
         for backbone in data.backbones
         if all((backbone.name, name) in cells for name in ends)
     ]
-    note = "k-means on the training features with one cluster per concept; test images are assigned to these clusters."
+    images = "" if shots == "all" else f" of {counted(int(shots), 'sample')} per concept"
+    note = (
+        f"k-means on the training features{images} with one cluster per concept; test images are assigned to these "
+        "clusters."
+    )
     return Section("clusters", "Clusters without labels", sentences, figures, note + printed_note(data, printed))
 
 

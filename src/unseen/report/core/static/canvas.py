@@ -12,6 +12,7 @@ from matplotlib.figure import Figure as Canvas
 
 from unseen.report.core.looks import GREY
 from unseen.report.core.model import Figure
+from unseen.report.core.plain_texts import with_plain_texts
 from unseen.report.core.static.dodging import dodged
 from unseen.report.core.static.series import draw_cells, draw_series, told_apart
 from unseen.report.core.static.style import LABEL, PAPER_WIDTHS, POINTS, SMALL, STYLE, TITLE, PaperWidth, letters
@@ -62,7 +63,7 @@ def drawn(figure: Figure, width: PaperWidth = "column", *, caption: bool = False
     Args:
         caption: write the caption under the title, for readers who do not see it elsewhere.
     """
-    inches, figure = PAPER_WIDTHS[width], told_apart(figure)
+    inches, figure = PAPER_WIDTHS[width], told_apart(with_plain_texts(figure))
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         canvas = PaperFigure(figsize=(inches, inches), dpi=DPI, layout="constrained")

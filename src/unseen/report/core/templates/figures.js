@@ -112,12 +112,6 @@ function bandShapes(bands) {
   return { shapes, annotations };
 }
 
-// On a logarithmic axis of costs, ticks at 1, 2 and 5, unless too few of these are on it.
-function decades({ series, choice }) {
-  const ends = series.flatMap(({ x }) => x).filter((value) => value > 0);
-  return choice && !(Math.max(...ends) > Math.min(...ends) && Math.max(...ends) < 5 * Math.min(...ends)) ? { dtick: "D2" } : {};
-}
-
 function seriesPlot(figure, look, place) {
   if (figure.polar) return polarPlot(figure, look);
   // One line per name: many names need more height.
@@ -130,7 +124,7 @@ function seriesPlot(figure, look, place) {
   const made = layout(
     look,
     axis(look, plotText(figure.x_label), {
-      showgrid: false, ...(figure.log_x ? { type: "log", ...decades(figure) } : {}), ...range(across), ...foldedTicks(figure.x_ticks, look.width),
+      showgrid: false, ...(figure.log_x ? { type: "log" } : {}), ...range(across), ...foldedTicks(figure.x_ticks, look.width),
     }),
     axis(look, plotText(figure.y_label), {
       ...(figure.zero ? { zeroline: true, zerolinecolor: look.soft, zerolinewidth: 1.2 } : {}),

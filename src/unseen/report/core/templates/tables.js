@@ -28,6 +28,7 @@ function sortRows(table, column, ascending) {
   const keyed = column < 0 ? rows : rows.map((row) => [last(row) ? null : sortValue(row.cells[column]), row])
     .sort((a, b) => last(a[1]) - last(b[1]) || compare(a[0], b[0], ascending ? 1 : -1)).map(([, row]) => row);
   body.append(...keyed);
+  table.classList.toggle("reordered", column >= 0);
 }
 
 // The column that a table is sorted by, −1 for none.
@@ -105,12 +106,14 @@ function addColumnChoice(table, changed) {
 function filterRows(name) {
   const text = document.querySelector(`[data-filter="${name}"]`)?.value ?? "";
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const table = document.getElementById(`table-${name}`);
   let left = 0;
-  for (const row of document.getElementById(`table-${name}`).tBodies[0].rows) {
+  for (const row of table.tBodies[0].rows) {
     const content = [...row.cells].map((cell) => `${cell.textContent} ${cell.dataset.v ?? ""}`).join(" ").toLowerCase();
     row.hidden = hidden.groups.has(row.dataset.category) || !words.every((word) => content.includes(word));
     left += !row.hidden;
   }
+  table.classList.toggle("filtered", left < table.tBodies[0].rows.length);
   return left;
 }
 

@@ -1,11 +1,14 @@
 """The user's backbones ranked among themselves, from comparisons on the same test images."""
 
+from markupsafe import Markup
+
 from unseen.papers.leaderboard import Leaderboard
 from unseen.report.core.discover import PageSection
 from unseen.report.core.model import Cell, Column, Row, Section, Table
 from unseen.report.core.rank_figure import Placed, rank_figure
+from unseen.report.core.ranking_words import leaders_text
 from unseen.report.leaderboard.parts import TITLES, percent, shown_domain
-from unseen.report.leaderboard.rank_parts import RANK_COLUMNS, leaders_text, rank_cells
+from unseen.report.leaderboard.rank_parts import RANK_COLUMNS, rank_cells
 
 NOTE = (
     "Ranks among your own backbones only, from which test images each of them classifies correctly: all pairs are "
@@ -38,8 +41,10 @@ def build(board: Leaderboard) -> Section | None:
         )
         for row, each in enumerate(placed)
     ]  # fmt: skip
+    first = [each.backbone for each in placed if each.group == 1]
+    leaders = Markup("{}.").format(leaders_text(first, what))
     return Section(
-        "standings", "Your backbones among themselves", [leaders_text(placed, what)], [rank_figure(placed)], NOTE,
+        "standings", "Your backbones among themselves", [leaders], [rank_figure(placed)], NOTE,
         [Table("standings", columns, rows, sortable=True)], menu="Among yours",
     )  # fmt: skip
 

@@ -73,7 +73,7 @@ def _id_sets(page: ShiftPage) -> Table:
     rows = [
         Row(
             [
-                Cell("" if number else panel.name, (panel.name,)), Cell(" + ".join(found["id"])),
+                Cell(panel.name, again=number > 0), Cell(" + ".join(found["id"])),
                 Cell(f"{found['r2']:.4f}", (found["r2"],)), _error(found["mae"]), _held_out(found),
             ]
         )
@@ -92,7 +92,7 @@ def _alternatives(page: ShiftPage) -> Table:
     rows = [
         Row(
             [
-                Cell("" if number else panel.name, (panel.name,)), Cell(other["method"]),
+                Cell(panel.name, again=number > 0), Cell(other["method"]),
                 Cell(f"{other['r2']:.4f}", (other["r2"],)), _error(other["mae"]), _error(other["leave_one_out_mae"]),
                 _error(other["greatest_change_of_rho"]),
             ]
