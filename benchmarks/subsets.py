@@ -6,13 +6,14 @@ The time is that of the search with 200 permuted searches, against a loop over p
 vectorised NumPy pass over the hits each; the loop runs some permutations, and its time is scaled to all.
 
 Hits are item responses: the logit of a hit is a·skill − difficulty, with effects of the group of a model and of the
-model on each image; the ID accuracy of a model is its skill with noise. Planted images have a < 0.
+model on each image; the ID accuracy of a model is its skill with noise. Planted images have a < 0. Near-copies are
+pairs of models of one group with almost the same skill and the same hits, except for those that are flipped.
 """
 
 import argparse
 import platform
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +35,12 @@ class World:
     planted: float = 0.0
     slope: float = -1.0
     related: bool = True
+    flipped: float | None = None
 
     @property
     def words(self) -> str:
+        if self.flipped is not None:
+            return f"{f'{self.planted:.0%}' if self.planted else 'none'}, near-copies, {self.flipped:.0%} flipped"
         told = f"{self.planted:.0%} with slope {self.slope:g}" if self.planted else "none"
         return f"{told}" if self.related else "none, hits unrelated to ID accuracy"
 
@@ -46,6 +50,9 @@ WORLDS = (
     *(World(1000, models, 3, 0.5, -0.5) for models in (24, 60)),
     *(World(1000, models, 3) for models in (24, 60)),
     *(World(1000, models, 3, related=False) for models in (24, 60)),
+    *(World(1000, 24, 3, related=False, flipped=flipped) for flipped in (0.02, 0.1, 0.15, 0.2)),
+    World(1000, 60, 3, related=False, flipped=0.1),
+    World(1000, 60, 3, 0.1, flipped=0.1),
 )
 
 
@@ -59,6 +66,8 @@ class Hits:
 
 
 def simulate(world: World, seed: int) -> Hits:
+    if world.flipped is not None:
+        return _in_pairs(world, world.flipped, seed)
     rng = np.random.default_rng([seed, 11])
     group = np.arange(world.models) % world.groups
     skill = rng.normal(size=world.models) + 0.7 * rng.normal(size=world.groups)[group]
@@ -73,6 +82,14 @@ def simulate(world: World, seed: int) -> Hits:
         latent += 0.5 * rng.normal(size=latent.shape)
         hits[rows] = rng.random(latent.shape) < 1 / (1 + np.exp(-latent))
     return Hits(hits, skill + 0.3 * rng.normal(size=world.models), [f"group {one}" for one in group])
+
+
+def _in_pairs(world: World, flipped: float, seed: int) -> Hits:
+    """Every model of a world of half as many models twice, with this share of its hits flipped."""
+    made = simulate(replace(world, models=world.models // 2, flipped=None), seed)
+    rng = np.random.default_rng([seed, 12])
+    hits = np.repeat(made.hits, 2, axis=1) ^ (rng.random((world.images, world.models)) < flipped)
+    return Hits(hits, np.repeat(made.ability, 2) + 0.05 * rng.normal(size=world.models), [*np.repeat(made.groups, 2)])
 
 
 def looped(made: Hits, sizes: NDArray[np.intp], permutations: int) -> NDArray[np.float64]:

@@ -15,11 +15,12 @@ import numpy as np
 
 from emoji_shift.ship import ID_SETS, OOD_SETS, PREDICTIONS, SEVERITIES, TABLE, Arrays
 from unseen.analyses.robustness.fits import ShiftSettings, study_shifts
+from unseen.analyses.robustness.found_subsets import ShiftSubsets
 from unseen.analyses.robustness.predictor_columns import Columns, Estimated, measures_of_table
 from unseen.analyses.robustness.predictor_words import statements
 from unseen.analyses.robustness.predictors import PredictorStudy, compare_predictors
 from unseen.analyses.robustness.subset_keys import SubsetKeys
-from unseen.analyses.robustness.subsets import ColumnHits, ShiftSubsets, find_subsets
+from unseen.analyses.robustness.subsets import ColumnHits, find_subsets
 from unseen.analyses.robustness.table import ShiftTable, read_accuracies, shift_table
 from unseen.metrics.agreement import agreement_line, expected_accuracy, refined_accuracy
 from unseen.metrics.paired.estimate import Estimate
@@ -54,7 +55,7 @@ def predictors(table: Path, arrays: Arrays, fit_on: str | None = FIT_ON) -> Pred
     rows = read_accuracies(table)
     checked = shift_table(rows, ID_SETS, PREDICTED, group="group", unit="fraction", fit_on=fit_on)
     severities = [f"severity_{name.removeprefix('id_')}_{SEVERITIES[0]}" for name in ID_SETS]
-    columns = Columns([*measures_of_table(rows, severities, PREDICTED)], _agreement(checked, arrays))
+    columns = Columns([*measures_of_table(rows, severities, checked)], _agreement(checked, arrays))
     return compare_predictors(checked, ShiftSettings(sizes=_sizes(arrays, PREDICTED)), columns)
 
 

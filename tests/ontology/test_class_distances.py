@@ -81,3 +81,8 @@ def test_all_pairs_have_a_limit() -> None:
     chain = Taxonomy.from_edges([("b", "a")])
     with pytest.raises(UserError, match="at most"):
         taxonomy_distances(chain, np.zeros(10_001, dtype=np.int32))
+
+
+def test_no_classes_are_one_sentence() -> None:
+    with pytest.raises(UserError):
+        class_distances([])

@@ -72,7 +72,7 @@ def predictors(
     settings = ShiftSettings(
         method=Method(PROBIT if scale == "probit" else LOGIT), minimum=minimum or {}, sizes=sizes or {}
     )
-    columns = Columns([*measures_of_table(rows, measures, checked.ood_sets)])
+    columns = Columns([*measures_of_table(rows, list(measures), checked)])
     return compare_predictors(checked, settings, columns, held_out=held_out)
 
 

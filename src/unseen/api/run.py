@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from unseen.analyses.power.plans import Plans
+    from unseen.analyses.robustness.found_subsets import ShiftSubsets
     from unseen.analyses.robustness.predictors import HeldOut, PredictorStudy
-    from unseen.analyses.robustness.subsets import ShiftSubsets
     from unseen.report.core.model import Figure
     from unseen.report.core.static import PaperFigure, PaperWidth
     from unseen.runs.data import RunData

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from unseen.errors import UserError
 from unseen.metrics.resampling import Floats
 
+LEVEL = 0.05
+"""The p-value, after correction, up to which an analysis calls something resolved."""
+
 
 @dataclass(frozen=True)
 class McNemar:
@@ -77,3 +80,8 @@ def _checked(p_values: Floats) -> Floats:
     if not p.size or not ((p >= 0) & (p <= 1)).all():
         raise UserError("p-values to correct are numbers from 0 to 1, at least one of them")
     return p
+
+
+def is_resolved(p_value: float) -> bool:
+    """Whether a p-value, corrected for all comparisons of its family, is at most `LEVEL`."""
+    return p_value <= LEVEL

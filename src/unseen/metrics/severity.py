@@ -3,6 +3,11 @@
 Shi et al. 2024 ("LCA-on-the-line", arXiv 2407.16067): the mean of D(y, y′) over the images that a model classifies
 wrongly (`unseen.ontology.class_distances`). Lower is better: mistakes are nearer misses. It is not defined for a model
 without mistakes.
+
+What is known of it grows with the number of mistakes and not with that of images: errors have as many degrees of
+freedom as mistakes, less one. Distances are skewed and few, so that t intervals of fewer than `FEWEST_MISTAKES`
+mistakes cover too little, and mistakes at one distance show no spread at all: there is no error then, and nothing is
+compared.
 """
 
 import numpy as np
@@ -14,6 +19,9 @@ from unseen.metrics.paired.estimate import Estimate
 Floats = NDArray[np.float64]
 SEVERITY = ("lca-information", "lca-depth")
 """Names of the metrics: by information content in bits, and by depth in edges."""
+FEWEST_MISTAKES = 30
+"""Fewer have no error: 95% intervals of ten skewed distances cover 79%, of twenty 89%, and of thirty 92%. If the
+greatest distance is one in 20 mistakes, those of thirty cover 80%, and of a hundred 91%."""
 
 
 def mistake_distances(y: NDArray[np.integer], predictions: NDArray[np.integer], distances: Floats) -> Floats:
@@ -50,26 +58,38 @@ def linearised_mistakes(values: Floats) -> Floats:
 
 
 def mean_severity(values: Floats) -> Estimate | None:
-    """The mean over mistakes with its error over images; None without mistakes, where it is not defined.
+    """The mean over mistakes; None without mistakes, where it is not defined.
+
+    Its error is NaN if mistakes are too few, or all at one distance.
 
     Args:
         values: as `mistake_distances` gives them.
     """
-    if not (~np.isnan(values)).any():
+    wrong = values[~np.isnan(values)]
+    if not len(wrong):
         return None
-    return _mean(linearised_mistakes(values))
+    mean, known = float(wrong.mean()), has_error(values)
+    error = float(wrong.std(ddof=1) / np.sqrt(len(wrong))) if known else float("nan")
+    return Estimate(mean, mean, error, float(max(len(wrong) - 1, 1)))
 
 
 def severity_difference(first: Floats, second: Floats) -> Estimate | None:
-    """The severity of one model minus that of another on the same images, paired; None if either has no mistakes."""
+    """The severity of one model minus that of another on the same images, paired; None if either has no error.
+
+    Degrees of freedom are those of the model with fewer mistakes.
+    """
     if len(first) != len(second):
         raise UserError(f"severities of {len(first)} and {len(second)} images are not of the same test set")
-    if not all((~np.isnan(values)).any() for values in (first, second)):
+    if not (has_error(first) and has_error(second)):
         return None
-    return _mean(linearised_mistakes(first) - linearised_mistakes(second))
+    fewest = min(int((~np.isnan(values)).sum()) for values in (first, second))
+    apart = linearised_mistakes(first) - linearised_mistakes(second)
+    # Each part has a variance over its m mistakes, of which one degree of freedom is spent on its mean.
+    error = float(apart.std() / np.sqrt(len(apart)) * np.sqrt(fewest / (fewest - 1)))
+    return Estimate(float(apart.mean()), float(apart.mean()), error, float(fewest - 1))
 
 
-def _mean(values: Floats) -> Estimate:
-    n, mean = len(values), float(values.mean())
-    error = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-    return Estimate(mean, mean, error, float(max(n - 1, 1)))
+def has_error(values: Floats) -> bool:
+    """Whether there are enough mistakes at different distances to say how uncertain their mean is."""
+    wrong = values[~np.isnan(values)]
+    return len(wrong) >= FEWEST_MISTAKES and bool(np.ptp(wrong) > 0)

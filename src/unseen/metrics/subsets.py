@@ -22,17 +22,21 @@ Images that (nearly) all models get right, or wrong, cannot correlate with anyth
 count for the stated size, which they would fill without changing a correlation.
 
 If models of a group are exchangeable apart from their ID accuracy, p-values are exact for hits that have no relation
-to it, and conservative if the relation is positive everywhere.
+to it, and conservative if the relation is positive everywhere. Near-copies within a group are not: neighbours in ID
+accuracy with the same hits are in different halves, so one confirms what the other chose. Of each set of them only one
+model counts (`near_copies`).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unseen.errors import UserError
+from unseen.metrics.comparisons import LEVEL
+from unseen.metrics.near_copies import near_copies
 
 Array = NDArray[np.float64]
 Hits = NDArray[np.bool_]
@@ -45,7 +49,7 @@ LEAST_APART = 0.05
 """The share of models, at least two of them, that an image must separate from the others."""
 ENTRIES = 2**25
 """Cells of a matrix of chosen images × permutations and sizes that are processed at once: 128 MB."""
-CHANCE = 0.05
+CHANCE = LEVEL
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,8 @@ class SubsetSearch:
         order: the searched images, the lowest correlation first: a subset is the first of them.
         searched: (n,) whether an image was searched: enough models of a group differ on it.
         searching: (m,) whether a model belongs to the half that chose the order; the others confirm.
-        used: (m,) whether a model counts; those of groups with fewer than four models do not.
+        used: (m,) whether a model counts; near-copies do not, nor models of groups with fewer than four others.
+        copy_of: (m,) the model that each one is a near-copy of; −1 for those that are none.
         slopes: (J,) change of the accuracy on the subset per unit of ID accuracy (both fractions), by size, over the
             confirming half.
         whole: r of all images of the test set on the confirming half.
@@ -71,6 +76,7 @@ class SubsetSearch:
     searched: Hits
     searching: Hits
     used: Hits
+    copy_of: NDArray[np.intp]
     slopes: Array
     whole: float
     sizes: NDArray[np.intp]
@@ -129,7 +135,28 @@ def search_subset(
     right, x = np.asarray(hits, dtype=np.bool_), np.asarray(ability, dtype=np.float64)
     _, group = np.unique([*groups] or [""] * len(x), return_inverse=True)
     _check(right, x, group, size, permutations)
+    copy_of = near_copies(right, x, group)
+    single = np.flatnonzero(copy_of < 0)
+    plain = (x if accuracy is None else np.asarray(accuracy, dtype=np.float64))[single]
     generator = np.random.default_rng(seed)
+    found = _search(right[:, single], x[single], group[single], plain, size, classes, permutations, generator)
+    searching, used = np.zeros((2, len(x)), dtype=np.bool_)
+    searching[single], used[single] = found.searching, found.used
+    return replace(found, searching=searching, used=used, copy_of=copy_of)
+
+
+def _search(
+    right: Hits,
+    x: Array,
+    group: NDArray[np.intp],
+    plain: Array,
+    size: int,
+    classes: NDArray[np.integer] | None,
+    permutations: int,
+    generator: np.random.Generator,
+) -> SubsetSearch:
+    """The search with models that are no near-copies of each other; `plain` are ID accuracies as fractions."""
+    _check_models(x, group)
     searching = halves(x, group, generator)
     used = np.isin(group, np.flatnonzero(np.bincount(group) >= 4))
     spread, searched = _spread(right, group, used)
@@ -153,10 +180,9 @@ def search_subset(
     found = _correlations(placed, sides[0], group, searching & used)
     confirmed = _correlations(placed, sides[1], group, ~searching & used)
     whole = _correlations(right.mean(axis=0)[None, None], sides[1], group, ~searching & used)
-    plain = x if accuracy is None else np.asarray(accuracy, dtype=np.float64)
     other = _design(plain, group, ~searching & used)
     return SubsetSearch(
-        order=kept[order[0]], searched=searched, searching=searching, used=used,
+        order=kept[order[0]], searched=searched, searching=searching, used=used, copy_of=np.full(len(x), -1),
         slopes=means[0] @ other / (other @ other), whole=float(whole[0, 0]), sizes=sizes, found=found[0],
         confirmed=confirmed[0], null=confirmed[1:], null_counts=_counts(classes, kept, order[1:], sizes),
     )  # fmt: skip
@@ -169,12 +195,7 @@ def _check(hits: Hits, x: Array, group: NDArray[np.intp], size: int, permutation
         )
     if not np.isfinite(x).all():
         raise UserError("an ID accuracy is not a finite number on the scale of the relation")
-    count = int((np.bincount(group) >= 4)[group].sum())
-    if count < FEWEST_MODELS:
-        within = " in groups of at least four" if group.max(initial=0) else ""
-        raise UserError(
-            f"the search divides the models into halves, and needs at least {FEWEST_MODELS}{within}, not {count}"
-        )
+    _check_models(x, group)
     if np.ptp(x) == 0:
         raise UserError(f"all {len(x)} models have the same ID accuracy, so nothing can be related to it")
     if size < FEWEST_IMAGES:
@@ -183,6 +204,16 @@ def _check(hits: Hits, x: Array, group: NDArray[np.intp], size: int, permutation
         raise UserError(f"a test set of {len(hits):,} images has no subset of {size:,}; ask for fewer")
     if permutations < 1:
         raise UserError(f"chance needs at least one permuted search, not {permutations}")
+
+
+def _check_models(x: Array, group: NDArray[np.intp]) -> None:
+    count = int((np.bincount(group, minlength=1) >= 4)[group].sum())
+    if count < FEWEST_MODELS:
+        within = " in groups of at least four" if group.max(initial=0) else ""
+        raise UserError(
+            f"the search divides the models into halves, and needs at least {FEWEST_MODELS}{within} that are no "
+            f"near-copies of each other, not {count}"
+        )
 
 
 def halves(x: Array, group: NDArray[np.intp], generator: np.random.Generator) -> Hits:

@@ -69,6 +69,8 @@ def class_distances(classes: Sequence[str], file: Path | None = None, where: str
             class,concept, the concepts of classes in WordNet 3.0, which is the default.
         where: name of the classes in error messages.
     """
+    if not classes:
+        raise UserError(f"{where or 'severity of mistakes'}: there are no classes, so no distances between them")
     own, given, source = None, _given(classes), WORDNET
     if file is not None and CONCEPT in table_header(file):
         given = {row["class"]: row[CONCEPT] for _, row in read_table(file, ("class", CONCEPT)) if row[CONCEPT]}

@@ -40,6 +40,11 @@ def signed(value: float, digits: int = 1) -> str:
     return text.replace("-", "−") if float(text) else text[1:]
 
 
+def p_text(p_value: float) -> str:
+    """A p-value with two digits, and with three decimals from 0.01 to 0.1, where it may be near a level."""
+    return f"{p_value:.3f}" if 0.0095 <= p_value < 0.0995 else f"{p_value:.2g}"
+
+
 def whole_number(text: str) -> int | None:
     """The number written in decimal digits; None for any other text, and for one too long to be a count.
 

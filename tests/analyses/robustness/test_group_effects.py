@@ -70,14 +70,22 @@ def test_matches_plain_loops() -> None:
         assert average.error == pytest.approx(np.sqrt(variance))
 
 
-def test_smallest_effect_is_that_of_a_t_test() -> None:
+def test_the_spread_is_that_of_the_other_groups_around_their_line() -> None:
+    rows = pool()
+    others = rows[rows.group != "g2"]
+    design = np.c_[special.logit(others[["a", "b"]]), np.ones(len(others))]
+    weights = np.linalg.lstsq(design, special.logit(others["x"]), rcond=None)[0]
+    means = (others["x"] - special.expit(design @ weights)).groupby(others["group"]).mean()
+    assert found(group_effects(study(rows)), "g2", "x").spread == pytest.approx(100 * means.std(ddof=1))
+
+
+def test_smallest_effect_has_the_power_of_a_t_test() -> None:
+    """By the distribution function of the noncentral t, at the level of one of 8 averages, and of 16 others."""
     effects = group_effects(study(pool()))
-    one = found(effects, "g1", AVERAGE)
-    t = stats.t(one.effect.df)
-    assert one.smallest == pytest.approx((t.ppf(1 - 0.025 / 8) + t.ppf(0.8)) * one.effect.error)
-    single = found(effects, "g1", "x")
-    t = stats.t(single.effect.df)
-    assert single.smallest == pytest.approx((t.ppf(1 - 0.025 / 16) + t.ppf(0.8)) * single.effect.error)
+    for ood, many in ((AVERAGE, 8), ("x", 16)):
+        one = found(effects, "g1", ood)
+        t = stats.t(one.effect.df).ppf(1 - 0.025 / many)
+        assert stats.nct(one.effect.df, one.smallest / one.effect.error).sf(t) == pytest.approx(0.8, abs=1e-6)
 
 
 def test_planted_effects_are_found() -> None:

@@ -162,7 +162,7 @@ def test_who_is_left_out_is_said_by_name() -> None:
     study = effective_robustness(table, id=["photos", "web"], ood=["sketch", "art"], **QUICK)
     assert study.fits[0].left_out == dict.fromkeys(("m2", "m5"), LeftOut("gap", "no accuracy on web"))
     told = notes(study)
-    assert [sentence.split(":")[0] for sentence in told] == ["sketch", "art"]
+    assert [sentence.split(":")[0] for sentence in told] == ["sketch and art"]
     assert all("2 models" in sentence and ": m2, m5." in sentence for sentence in told)
 
 

@@ -114,6 +114,12 @@ def test_what_cannot_be_searched_is_one_sentence(run: Path, made: MadeHits, tmp_
 
 
 @pytest.mark.long_suite
+def test_a_table_of_accuracies_has_no_hits(unseen: Unseen, tmp_path: Path) -> None:
+    (tmp_path / "ok.csv").write_text("model,a,o\nm,1,2\n")
+    answer = unseen("shifts", "subsets", tmp_path / "ok.csv", "--id", "a", "--ood", "o")
+    assert (answer.code, answer.err.count("\n"), "--hits" in answer.err) == (2, 1, True)
+
+
 def test_models_on_other_images_are_left_out(made: MadeHits, tmp_path: Path) -> None:
     """A second run has one model more, on other images of the same number."""
     names = [f"other-{number}.png" for number in range(IMAGES)]

@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from unseen.analyses.robustness.fitted_model import FittedModel
+from unseen.analyses.robustness.group_effects import GroupEffect
+from unseen.metrics.paired.estimate import Estimate
 from unseen.report.shifts.findings import findings
 from unseen.report.shifts.page_data import OodPanel, ShiftPage
 
@@ -29,8 +31,8 @@ def test_the_fit_and_the_extremes() -> None:
         "explains 75.0%."
     )
     assert second == (
-        "Effective robustness on sketch goes from −3.00 points (interval −4.00 to −2.00) for y to +2.00 points "
-        "(interval +1.00 to +3.00) for x."
+        "Effective robustness on sketch goes from −3.00 points (95% interval −4.00 to −2.00) for y to +2.00 points "
+        "(95% interval +1.00 to +3.00) for x."
     )
 
 
@@ -41,11 +43,15 @@ def test_ties_and_single_models() -> None:
     assert findings(page(model("x", 0.02)))[1].startswith("x has an effective robustness of +2.00")
 
 
-def test_groups_are_compared_over_all_id_sets() -> None:
-    scores = [
-        {"id_sets": ids, "ood": "sketch", "group": group, "mean": mean, "average": False}
-        for ids in (("a",), ("a", "b"))
-        for group, mean in (("g", -1.0), ("h", 2.0))
+def test_groups_against_the_others_come_first_and_means_are_not_ranked() -> None:
+    scores = [{"id_sets": ("a", "b"), "ood": "sketch", "group": name, "mean": 1.0, "average": False} for name in "gh"]
+    effects = [
+        GroupEffect(("a", "b"), "sketch", name, True, 5, Estimate(value, value, 0.1, 9), p, 0.5, 0.7)
+        for name, value, p in (("g", -1.0, 0.01), ("h", 0.1, 1.0))
     ]
-    found = findings(replace(page(model("x", 0.02)), group_scores=tuple(scores)))
-    assert found[-1] == "Mean effective robustness by group on sketch, in points: h +2.00, g −1.00."
+    found = findings(replace(page(model("x", 0.02)), group_scores=tuple(scores), group_effects=effects))
+    assert "1 of 2 groups is off the line" in found[0]
+    assert "g −1.0 (the other groups: ± 0.7)" in found[0]
+    assert "1 is resolved" in found[0]
+    assert len(found) == 4
+    assert len(findings(replace(page(model("x", 0.02)), group_scores=tuple(scores)))) == 2

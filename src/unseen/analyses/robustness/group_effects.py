@@ -6,8 +6,8 @@ effective robustness, and the others' line, whose part is a jackknife over group
 prediction without group h. Degrees of freedom are those of the sum (Satterthwaite 1946), from n − 1 and H − 1. Test
 images are not drawn anew: all models share them, and the effect is about these test sets.
 
-The smallest effect that so many models resolve is (t₁ + t₂)·error at a power of 80%, at the level that remains for one
-of all effects (Bonferroni), so that it can be held against p-values after Holm's correction.
+The smallest effect that so many models resolve has a power of 80% (noncentral t) at the level that remains for one of
+all effects (Bonferroni), so that it can be held against p-values after Holm's correction.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from unseen.analyses.robustness.fits import ShiftFit, ShiftStudy
 from unseen.analyses.robustness.groups import AVERAGE
-from unseen.metrics.comparisons import holm
+from unseen.metrics.comparisons import LEVEL, holm, is_resolved
 from unseen.metrics.paired.estimate import Estimate
 from unseen.metrics.planes import determined, planes, with_ones
 from unseen.metrics.robustness import Method
@@ -27,7 +27,6 @@ Array = NDArray[np.float64]
 FEWEST_OTHERS = 3
 """Groups besides the one in question: fewer say nothing of how much lines of groups differ."""
 FEWEST_MODELS = 2
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,8 @@ class GroupEffect:
         in_fit: whether these models are in the fit of the study; those that are only scored are a group of their own.
         p_holm: corrected for all effects under the same ID test sets: for all averages, or for all the others.
         smallest: the smallest effect that would be resolved with a power of 80%.
+        spread: standard deviation of the mean ρ of the other groups around the same line, in points: how far off it
+            groups usually are.
     """
 
     id_sets: tuple[str, ...]
@@ -49,19 +50,24 @@ class GroupEffect:
     effect: Estimate
     p_holm: float
     smallest: float
+    spread: float
 
     @property
     def resolved(self) -> bool:
         """Whether the group is off the line of the others beyond chance."""
-        return self.p_holm <= LEVEL
+        return is_resolved(self.p_holm)
 
 
 @dataclass(frozen=True)
 class _Held:
-    """A group's ρ (m,) under the others' plane, and its mean prediction (H,) without each of the others, in points."""
+    """A group's ρ (m,) under the others' plane, and its mean prediction (H,) without each of the others, in points.
+
+    `others` are the mean ρ (H,) of the other groups under the same plane.
+    """
 
     rho: dict[str, float]
     without: Array
+    others: Array
 
 
 def group_effects(study: ShiftStudy) -> tuple[GroupEffect, ...]:
@@ -93,7 +99,10 @@ def _effects(study: ShiftStudy, subset: tuple[str, ...]) -> Iterator[GroupEffect
             shared = [
                 model for model in next(iter(by_ood.values())).rho if all(model in h.rho for h in by_ood.values())
             ]
-            every = [_Held({model: held.rho[model] for model in shared}, held.without) for held in by_ood.values()]
+            every = [
+                _Held({model: held.rho[model] for model in shared}, held.without, held.others)
+                for held in by_ood.values()
+            ]
             if len(shared) >= FEWEST_MODELS and len({len(held.without) for held in every}) == 1:
                 yield _effect(subset, AVERAGE, group, in_fit, every)
 
@@ -108,7 +117,10 @@ def _effect(subset: tuple[str, ...], ood: str, group: str, in_fit: bool, held: S
     both = own**2 / (n - 1) + line**2 / (others - 1)
     df = (own + line) ** 2 / both if both > 0 else float(n - 1)
     mean = float(rho.mean())
-    return GroupEffect(subset, ood, group, in_fit, n, Estimate(mean, mean, (own + line) ** 0.5, df), 1.0, np.inf)
+    spread = float(np.mean([each.others for each in held], axis=0).std(ddof=1))
+    return GroupEffect(
+        subset, ood, group, in_fit, n, Estimate(mean, mean, (own + line) ** 0.5, df), 1.0, np.inf, spread
+    )
 
 
 def _held_out(fit: ShiftFit, subset: tuple[str, ...], method: Method) -> Iterator[tuple[tuple[str, bool], _Held]]:
@@ -132,4 +144,7 @@ def _held_out(fit: ShiftFit, subset: tuple[str, ...], method: Method) -> Iterato
         predicted = method.scale.back(with_ones(x[rows]) @ fits.T)  # (m, 1 + H)
         rho = 100 * (accuracy[rows] - predicted[:, 0])
         models = [fit.scores[row].model for row in np.flatnonzero(rows).tolist()]
-        yield key, _Held(dict(zip(models, rho.tolist(), strict=True)), 100 * predicted[:, 1:].mean(axis=0))
+        off = 100 * (accuracy - method.scale.back(with_ones(x) @ fits[0]))
+        usual = np.array([off[outside & (groups == name)].mean() for name in others])
+        without = 100 * predicted[:, 1:].mean(axis=0)
+        yield key, _Held(dict(zip(models, rho.tolist(), strict=True)), without, usual)

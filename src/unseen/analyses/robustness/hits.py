@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.analyses.robustness.fits import ShiftStudy, study_shifts
+from unseen.analyses.robustness.found_subsets import ShiftSubsets
 from unseen.analyses.robustness.of_runs import RunTable, fit_chosen, fit_runs, open_runs
 from unseen.analyses.robustness.subset_keys import SubsetKeys
-from unseen.analyses.robustness.subsets import ColumnHits, ShiftSubsets, find_subsets
+from unseen.analyses.robustness.subsets import ColumnHits, find_subsets
 from unseen.analyses.robustness.table import shift_table
 from unseen.errors import UserError, option
 from unseen.exchange.check import sound_results

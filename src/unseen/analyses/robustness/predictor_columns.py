@@ -115,12 +115,24 @@ def usable_columns(columns: Columns, table: ShiftTable) -> tuple[Columns, list[s
     return Columns([*filter(kept, columns.measures)], [*filter(kept, columns.estimates)]), told
 
 
-def measures_of_table(frame: "pd.DataFrame", names: Sequence[str], ood_sets: Sequence[str]) -> Iterator[Measure]:
-    """Columns of a table of accuracies that are other measures of the models; empty cells are unknown."""
+def measures_of_table(frame: "pd.DataFrame", names: Sequence[str], table: ShiftTable) -> Iterator[Measure]:
+    """Columns of a table of accuracies that are other measures of the models; empty cells are unknown.
+
+    Args:
+        table: the same table as it is fitted, whose test sets cannot be measures too.
+    """
     import pandas as pd
 
     headers = [str(name) for name in frame.columns]
     for name in names:
+        if name in table.ood_sets:
+            raise UserError(
+                f"'{name}' is an OOD test set, whose accuracies are predicted; leave it out of the measures"
+            )
+        if name in (*table.all_id_columns, *table.id_sets):
+            raise UserError(f"'{name}' is an ID test set, which predicts already; leave it out of the measures")
+        if names.count(name) > 1:
+            raise UserError(f"the measure '{name}' is named twice")
         if name not in headers:
             raise UserError(f"the table has no column '{name}'{did_you_mean(name, headers)}")
         cells = ["" if pd.isna(cell) else str(cell).strip() for cell in frame[name]]
@@ -132,7 +144,7 @@ def measures_of_table(frame: "pd.DataFrame", names: Sequence[str], ood_sets: Seq
                 raise UserError(f"'{cell}' in column '{name}' is not a number, so it cannot be a measure") from None
         if np.isinf(values).any():
             raise UserError(f"column '{name}' has infinite values; leave those cells empty")
-        yield Measure(name, dict.fromkeys(ood_sets, values))
+        yield Measure(name, dict.fromkeys(table.ood_sets, values))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,12 @@
 """What a comparison of predictors resolves, in sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from unseen.analyses.robustness.predictor_columns import NOTHING
 from unseen.analyses.robustness.predictors import PredictorScore, PredictorStudy
+from unseen.metrics.comparisons import is_resolved
 from unseen.text.words import counted, joined, signed
 
-LEVEL = 0.05
 FEW_GROUPS = 10
 
 
@@ -17,7 +17,7 @@ def statements(study: PredictorStudy) -> list[str]:
 
 def resolved(score: PredictorScore) -> bool:
     """Whether its error differs from that of the first ID test set, after correction."""
-    return score.adjusted is not None and score.adjusted < LEVEL
+    return score.p_holm is not None and is_resolved(score.p_holm)
 
 
 def _overall(study: PredictorStudy) -> Iterator[str]:
@@ -25,9 +25,9 @@ def _overall(study: PredictorStudy) -> Iterator[str]:
     first, best = scores[0], min(scores, key=lambda score: score.error.value)
     on = f"On {first.ood}" if single else f"Over {len(study.ood_sets) - 1} OOD test sets"
     held = f"{first.groups} {study.held_out} held out in turn" if study.held_out == "models" else (
-        f"{counted(first.groups, 'group')} of {first.models} models held out in turn"
+        f"{counted(first.groups, 'group')} of {_models(first)} held out in turn"
     )  # fmt: skip
-    tied = [name for name, p in study.best.items() if p >= LEVEL]
+    tied = [name for name, p in study.best.items() if not is_resolved(p)]
     if len(scores) == 1:
         yield f"{on}, {first.candidate.name} predicts with an error of {first.error.value:.2f} points ({held})."
         return
@@ -48,14 +48,28 @@ def _overall(study: PredictorStudy) -> Iterator[str]:
         yield f"Better than {name} alone ({first.error.value:.2f} points): {joined(parts)}."
     if worse:
         yield f"Worse than {name} alone: {joined([score.candidate.name for score in worse[:5]])}."
-    apart = [score.difference for score in others if not resolved(score) and score.difference]
+    apart = [score for score in others if not resolved(score)]
     if apart:
-        smallest = min(each.detectable() for each in apart)
-        yield (
-            f"{counted(len(apart), 'predictor')} of {len(others)} {'is' if len(apart) == 1 else 'are'} not resolved "
-            f"from {name}; with so many {study.held_out}, a single comparison would resolve a difference of "
-            f"{smallest:.2f} points or more."
-        )
+        many = f"{len(apart)} of {counted(len(others), 'other predictor')} {'is' if len(apart) == 1 else 'are'}"
+        yield f"{many} not resolved from {name}{_could(apart)}."
+
+
+def _could(apart: Sequence[PredictorScore]) -> str:
+    """The differences that comparisons with the first predictor would resolve, by name: they are not alike."""
+    sizes = {score.candidate.name: score.difference.detectable() for score in apart if score.difference}
+    sizes = {name: size for name, size in sizes.items() if size > 0}  # the same column twice has no difference at all
+    if not sizes:
+        return ""
+    low, high = (choose(sizes, key=lambda name: sizes[name]) for choose in (min, max))
+    ends = [f"{sizes[name]:.2f} points ({name})" for name in dict.fromkeys((low, high))]
+    return f"; alone, each would be resolved with a power of 80% from a difference of {' to '.join(ends)}"
+
+
+def _models(score: PredictorScore) -> str:
+    """Their number, or its range if it differs between OOD test sets."""
+    if score.models == score.most_models:
+        return counted(score.models, "model")
+    return f"{score.models} to {score.most_models} models, depending on the OOD test set,"
 
 
 def _difference(score: PredictorScore) -> str:
@@ -75,8 +89,9 @@ def _single(study: PredictorStudy) -> Iterator[str]:
         better = sum(resolved(score) and score.difference is not None and score.difference.value < 0 for score in found)
         worse = sum(resolved(score) for score in found) - better
         yield (
-            f"Of {len(found)} comparisons with {study.id_sets[0]} on single OOD test sets, {better} are resolved as "
-            f"better and {worse} as worse, after Holm's correction over all of them."
+            f"Of {counted(len(found), 'comparison')} with {study.id_sets[0]} on single OOD test sets, {better} "
+            f"{'is' if better == 1 else 'are'} resolved as better and {worse} as worse, after Holm's correction over "
+            "all of them."
         )
 
 

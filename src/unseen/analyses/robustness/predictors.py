@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from unseen.analyses.robustness.fits import ShiftSettings, check_settings, usable_models
 from unseen.analyses.robustness.groups import AVERAGE
+from unseen.analyses.robustness.notes import group_notes, left_out_sentences
 from unseen.analyses.robustness.predictor_columns import Candidate, Columns, Design, Known, candidates, usable_columns
-from unseen.analyses.robustness.table import ShiftTable
-from unseen.errors import UserError
+from unseen.analyses.robustness.table import UNGROUPED, ShiftTable
+from unseen.errors import UserError, setting
 from unseen.metrics.comparisons import holm
 from unseen.metrics.grouped_means import Means, Parts
 from unseen.metrics.held_out_many import held_out_many
@@ -49,9 +50,10 @@ class PredictorScore:
     Attributes:
         error: mean absolute error in percentage points; `scaled` is that on the scale of the fit.
         difference: its error minus that of the first ID test set; None for that one itself.
-        adjusted: p-value of the difference, corrected by Holm's method: over all candidates and OOD test sets, or over
-            the candidates for averages.
-        models, groups: how many were predicted, and in how many held-out parts.
+        p_holm: p-value of the difference, corrected by Holm's method: over all candidates and OOD test sets, or for
+            averages, or a single OOD test set, over all pairs of candidates.
+        models, groups: how many were predicted, and in how many held-out parts. OOD test sets may have different
+            models: then an average has the fewest of any as `models`, and the most as `most_models`.
     """
 
     ood: str
@@ -59,8 +61,9 @@ class PredictorScore:
     error: Estimate
     scaled: float
     difference: Estimate | None
-    adjusted: float | None
+    p_holm: float | None
     models: int
+    most_models: int
     groups: int
 
 
@@ -71,7 +74,7 @@ class PredictorStudy:
     Attributes:
         scores: every candidate on every OOD test set that could be compared, and on average if there are several.
         left_out: OOD test set → why it has no comparison.
-        best: p-values of the candidates against the best one on average, corrected by Holm's method.
+        best: p-values of the candidates against the best one on average, corrected over all pairs as in `p_holm`.
     """
 
     id_sets: tuple[str, ...]
@@ -122,7 +125,7 @@ def _row(score: PredictorScore) -> dict[str, object]:
     return {
         "ood": score.ood, "predictor": score.candidate.name, "models": score.models, "groups": score.groups,
         "error": error.value, "low": error.low, "high": error.high, "scaled": score.scaled,
-        "difference": ends[0], "difference_low": ends[1], "difference_high": ends[2], "p": score.adjusted,
+        "difference": ends[0], "difference_low": ends[1], "difference_high": ends[2], "p_holm": score.p_holm,
     }  # fmt: skip
 
 
@@ -143,18 +146,22 @@ def compare_predictors(
     settings = settings or ShiftSettings()
     check_settings(table, settings)
     known, told = usable_columns(columns or Columns(), table)
+    told += group_notes(table)
     several = len({group for group, inside in zip(table.groups, table.in_fit, strict=True) if inside}) > 1
     if held_out == "groups" and not several:
         raise UserError("all models are of one group, so none can be held out; name a column of groups (group)")
     by: HeldOut = held_out or ("groups" if several else "models")
     if held_out is None and not several:
-        told.append("All models are of one group, so models are held out one at a time, with others like them left in.")
+        given = UNGROUPED not in table.groups
+        why = "All models are of one group" if given else f"No groups were given ({setting('group', 'COLUMN')})"
+        told.append(f"{why}, so models are held out one at a time, with others like them left in.")
     labels = table.groups if by == "groups" else table.models
     folds = np.unique(np.array(labels), return_inverse=True)[1]
     design = _design(table, settings, known, folds)
     if not design.ood_sets:
         raise UserError(next(iter(design.left_out.values())))
     design = _determined(design, table.id_sets[0], settings, folds)
+    told += left_out_sentences({ood: usable_models(table, ood, settings)[1] for ood in design.ood_sets})
     chosen = candidates(table.id_sets, known)
     predictions = [_predicted(each, design, folds) for each in chosen]
     lost = [bool(np.isnan(of[design.used]).any()) for of in predictions]
@@ -239,29 +246,52 @@ def _compared(
     errors = 100 * np.abs(settings.method.scale.back(predictions) - design.accuracy)
     scaled = parts.means(np.abs(predictions - design.target)).value
     differences = errors - errors[:1]
-    scores = [*_scores(chosen, parts.means(errors), parts.means(differences), scaled, design.ood_sets, parts)]
-    pooled = parts.averages(errors)
+    pooled, pairs = parts.averages(errors), _pairs(errors, parts)
+    scores = list[PredictorScore]()
     if len(design.ood_sets) > 1:
-        of_all = parts.averages(differences), scaled.mean(axis=1, keepdims=True)
-        scores += _scores(chosen, pooled, *of_all, (AVERAGE,), parts.together)
+        apart = parts.means(differences)
+        p = p_values(apart.value[1:], apart.error[1:], apart.df[1:])
+        found = parts.means(errors), apart, scaled, holm(p) if p.size else p
+        scores += _scores(chosen, *found, design.ood_sets, parts)
+    of_all = parts.averages(differences), scaled.mean(axis=1, keepdims=True), pairs[1:, :1]
+    name = (AVERAGE,) if len(design.ood_sets) > 1 else design.ood_sets
+    scores += _scores(chosen, pooled, *of_all, name, parts)
     best = int(np.argmin(pooled.value[:, 0]))
-    others = [place for place in range(len(chosen)) if place != best]
-    against = parts.averages(errors[others] - errors[best])
-    p = holm(p_values(against.value[:, 0], against.error[:, 0], against.df[:, 0]))
-    return tuple(scores), dict(zip((chosen[place].name for place in others), p.tolist(), strict=True))
+    against = {each.name: float(p) for each, p in zip(chosen, pairs[best], strict=True) if each != chosen[best]}
+    return tuple(scores), against
+
+
+def _pairs(errors: Array, parts: Parts) -> Array:
+    """(C, C) p-values of the differences of all candidates on average, one family for Holm's method.
+
+    The best candidate is chosen by the same errors, so its comparisons are among all pairs.
+    """
+    many = len(errors)
+    p = np.ones((many, many))
+    for one in range(many - 1):
+        apart = parts.averages(errors[one + 1 :] - errors[one])
+        p[one, one + 1 :] = p_values(apart.value[:, 0], apart.error[:, 0], apart.df[:, 0])
+    upper = np.triu_indices(many, 1)
+    p[upper] = holm(p[upper]) if many > 1 else 1.0
+    return np.minimum(p, p.T)
 
 
 def _scores(
-    chosen: Sequence[Candidate], errors: Means, differences: Means, scaled: Array, oods: Sequence[str], parts: Parts
+    chosen: Sequence[Candidate],
+    errors: Means,
+    differences: Means,
+    scaled: Array,
+    p_holm: Array,
+    oods: Sequence[str],
+    parts: Parts,
 ) -> Iterator[PredictorScore]:
-    """The scores of one family of comparisons: all of them are corrected together."""
-    p = p_values(differences.value[1:], differences.error[1:], differences.df[1:])
-    adjusted = holm(p) if p.size else p
+    """The scores on some OOD test sets, or of their average; `p_holm` (C − 1, T) are of differences from the first."""
     for place, ood in enumerate(oods):
-        models, groups = round(float(parts.counts[place].sum())), int((parts.counts[place] > 0).sum())
+        counts = parts.counts if ood == AVERAGE else parts.counts[[place]]
+        models, groups = counts.sum(axis=1).astype(int), int((counts.sum(axis=0) > 0).sum())
         for number, candidate in enumerate(chosen):
             apart = differences.estimate(number, place) if number else None
             yield PredictorScore(
                 ood, candidate, errors.estimate(number, place, 0.0), float(scaled[number, place]), apart,
-                float(adjusted[number - 1, place]) if number else None, models, groups,
+                float(p_holm[number - 1, place]) if number else None, int(models.min()), int(models.max()), groups,
             )  # fmt: skip

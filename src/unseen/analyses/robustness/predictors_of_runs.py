@@ -14,9 +14,10 @@ from unseen.analyses.robustness.predictor_columns import Columns, Estimated, Mea
 from unseen.analyses.robustness.predictors import HeldOut, PredictorStudy, compare_predictors
 from unseen.analyses.robustness.severity import AUTO, UNITS, Severity, severity
 from unseen.analyses.robustness.table import ShiftTable
-from unseen.errors import UserError, did_you_mean
+from unseen.errors import UserError, did_you_mean, names_of
 from unseen.metrics.accuracy_scales import within_unit
 from unseen.metrics.agreement import agreement_line, expected_accuracy, refined_accuracy
+from unseen.metrics.severity import FEWEST_MISTAKES
 from unseen.ontology.class_distances import By
 from unseen.probes.by_name.spectrum import Spectrum
 from unseen.runs.record import read_run, read_with_results
@@ -78,6 +79,15 @@ def _sentences(found: Severity) -> Iterator[str]:
     perfect = [model for model in found.values if not found.mistakes(model)]
     if perfect:
         yield f"{found.column}: {', '.join(perfect)} made no mistakes, so their severity is not defined."
+    few = {
+        model: None for by in found.by for model in found.values
+        if model not in found.compared(by) and model not in perfect
+    }  # fmt: skip
+    if few:
+        yield (
+            f"{found.column}: no interval and no comparison of {names_of([*few])}, with fewer than {FEWEST_MISTAKES} "
+            "mistakes or all of them at one distance."
+        )
 
 
 def _severity_measures(table: ShiftTable, severities: Mapping[str, Severity]) -> Iterator[Measure]:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from unseen.analyses.robustness.kept_predictions import KeptPredictions
 from unseen.analyses.robustness.latent_hierarchy import class_means, latent_distances
 from unseen.errors import UserError, did_you_mean
-from unseen.metrics.comparisons import holm
+from unseen.metrics.comparisons import holm, is_resolved
 from unseen.metrics.paired.estimate import Estimate
-from unseen.metrics.severity import Floats, mean_severity, mistake_distances, severity_difference
+from unseen.metrics.severity import Floats, has_error, mean_severity, mistake_distances, severity_difference
 from unseen.ontology.class_distances import By, ClassDistances, class_distances
 from unseen.ontology.class_names import are_concepts
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 K_MEANS, WORDNET, AUTO = "k-means", "wordnet", "auto"
 LOGITS = "logits"
-RESOLVED = 0.05
 UNITS: Mapping[By, str] = {"information": "bits", "depth": "edges"}
 
 
@@ -64,19 +63,23 @@ class Severity:
     def least_severe(self, by: By) -> tuple[str, list[str]] | None:
         """The model with the lowest severity, and the models that it is not resolved from, corrected by Holm's method.
 
-        Models are compared image by image. None if fewer than two models make mistakes.
+        Models are compared image by image. None if fewer than two models make enough mistakes to be compared.
         """
-        means = {model: mean.value for model in self.values if (mean := self.mean(model, by))}
+        means = {model: mean.value for model in self.compared(by) if (mean := self.mean(model, by))}
         if len(means) < 2:
             return None
         best = min(means, key=lambda model: means[model])
         others = [model for model in means if model != best]
         apart = [severity_difference(self.values[model][by], self.values[best][by]) for model in others]
         adjusted = holm(np.array([each.p_value for each in apart if each]))
-        return best, [model for model, p in zip(others, adjusted, strict=True) if p >= RESOLVED]
+        return best, [model for model, p in zip(others, adjusted, strict=True) if not is_resolved(p)]
+
+    def compared(self, by: By) -> list[str]:
+        """The models that make enough mistakes, at different distances, for an interval and for comparisons."""
+        return [model for model, values in self.values.items() if has_error(values[by])]
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row per model: mistakes, and for each f the mean with its interval, empty without mistakes."""
+        """One row per model: mistakes, and for each f the mean with its interval, empty for too few mistakes."""
         import pandas as pd
 
         rows = []
@@ -84,8 +87,9 @@ class Severity:
             row: dict[str, object] = {"model": model, "mistakes": self.mistakes(model), "hierarchy": self.source}
             for by in self.by:
                 mean = self.mean(model, by)
-                ends = (None,) * 3 if mean is None else (mean.value, mean.interval().low, mean.interval().high)
-                row |= dict(zip((f"lca-{by}", f"{by}_low", f"{by}_high"), ends, strict=True))
+                ends = mean.interval() if mean and np.isfinite(mean.error) else None
+                numbers = mean and mean.value, ends and ends.low, ends and ends.high
+                row |= dict(zip((f"lca-{by}", f"{by}_low", f"{by}_high"), numbers, strict=True))
             rows.append(row)
         return pd.DataFrame(rows)
 

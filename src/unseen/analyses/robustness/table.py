@@ -26,6 +26,7 @@ GAPS = ("", "nan", "na", "<na>", "none")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 MOST_LISTED = 12
 UNGROUPED = "all models"
+NO_GROUP = "none"
 ON = "-on-"
 """Separator in the name of a column between its test set and its classes."""
 
@@ -41,6 +42,7 @@ class ShiftTable:
         id_columns: OOD test set → the columns of its k ID test sets, in the order of `id_sets`.
         accuracy: (models,) fractions of each column; NaN for empty cells.
         unit: unit of the original table.
+        without_group: models whose cell of the group is empty; they are of the group "none".
     """
 
     models: tuple[str, ...]
@@ -51,6 +53,7 @@ class ShiftTable:
     id_columns: Mapping[str, tuple[str, ...]]
     accuracy: Mapping[str, Array]
     unit: Unit
+    without_group: tuple[str, ...] = ()
 
     @property
     def all_id_columns(self) -> tuple[str, ...]:
@@ -113,16 +116,18 @@ def shift_table(
     models = _models([_text(cell) for cell in table[model]])
     numbers = {name: _numbers(name, models, [_text(cell) for cell in table[name]]) for name in wanted}
     found = unit or detect_unit(numbers, models)
+    named = [_text(cell) for cell in table[group]] if group else [UNGROUPED] * len(models)
     _check_range(numbers, models, found)
     return ShiftTable(
         models=models,
-        groups=tuple(_text(cell) or "none" for cell in table[group]) if group else (UNGROUPED,) * len(models),
+        groups=tuple(name or NO_GROUP for name in named),
         in_fit=_in_fit(table, fit_on, columns),
         id_sets=tuple(id_names) or _id_names(id_columns),
         ood_sets=tuple(ood_sets),
         id_columns=id_columns,
         accuracy={name: values / 100 if found == "percent" else values for name, values in numbers.items()},
         unit=found,
+        without_group=tuple(name for name, of in zip(models, named, strict=True) if not of),
     )
 
 

@@ -18,7 +18,7 @@ from unseen.cli.shifts.options import (
 )
 from unseen.errors import UserError
 from unseen.reading.keys import with_texts
-from unseen.text.words import signed
+from unseen.text.words import p_text, signed
 
 if TYPE_CHECKING:
     from unseen.analyses.robustness.predictors import PredictorStudy
@@ -86,13 +86,13 @@ def _of_table(
         minimum=choose_minimum(keys.min_id, checked.all_id_columns),
         sizes=choose_sizes(keys.sizes, checked.test_sets),
     )
-    measures = [*measures_of_table(read_accuracies(path), keys.measures, checked.ood_sets)] if keys.measures else []
+    measures = [*measures_of_table(read_accuracies(path), keys.measures, checked)] if keys.measures else []
     study = compare_predictors(checked, found, Columns(measures), held_out=keys.held_out)
     return study, [f"Accuracies were read as {checked.unit}."]
 
 
 def _print(study: "PredictorStudy") -> None:
-    columns = ["OOD test set", "predictor", "error", "95% interval", "difference", "95% interval", "p"]
+    columns = ["OOD test set", "predictor", "error", "95% interval", "difference", "95% interval", "p (Holm)"]
     single = len(study.ood_sets) - 1 > MOST_SINGLE
     rows = []
     for score in study.overall if single else study.scores:
@@ -102,7 +102,7 @@ def _print(study: "PredictorStudy") -> None:
                 score.ood, score.candidate.name, f"{error.value:.2f}", f"{error.low:.2f} to {error.high:.2f}",
                 signed(apart.value, 2) if apart else "",
                 f"{signed(apart.low, 2)} to {signed(apart.high, 2)}" if apart else "",
-                "" if score.adjusted is None else f"{score.adjusted:.2g}",
+                "" if score.p_holm is None else p_text(score.p_holm),
             ]
         )  # fmt: skip
     held = "groups" if study.held_out == "groups" else "models"

@@ -9,7 +9,9 @@ from unseen.analyses.robustness.subset_keys import SubsetKeys
 from unseen.cli.output import Json, console, note, print_json, print_table
 from unseen.cli.settings import setting_option
 from unseen.cli.study_options import DataOption, places_of
+from unseen.errors import UserError
 from unseen.reading.keys import with_texts
+from unseen.text.words import p_text
 
 PAGE = "subsets.html"
 
@@ -45,6 +47,11 @@ def subsets(
     from unseen.report.shifts.subset_pictures import pictures_of_runs
     from unseen.runs.tables import check_table_name
 
+    if place.is_file() and not is_results(place):
+        raise UserError(
+            f"{place}: subsets need to know which images each model gets right; give the folder of a run of shifts, or "
+            "its results exported with hits (unseen export RUN --hits)"
+        )
     page = out or (Path(PAGE) if is_results(place) else place / PAGE)
     check_writable(page.parent)
     if page.suffix != ".html":
@@ -58,7 +65,7 @@ def subsets(
     columns = ["OOD test set", "ID test set", "images", "subset", "r, all", "r, choosing", "r, other half", "p (Holm)"]
     rows = [
         [each.ood, each.id_set, f"{each.images.count:,}", f"{len(each.subset):,}", f"{each.search.whole:.2f}",
-         f"{each.search.found[each.place]:.2f}", f"{each.correlation:.2f}", f"{each.p_holm:.2g}"]
+         f"{each.search.found[each.place]:.2f}", f"{each.correlation:.2f}", p_text(each.p_holm)]
         for each in found.found
     ]  # fmt: skip
     print_table("Correlations of accuracy with ID accuracy", columns, rows, right=columns[2:])

@@ -21,6 +21,7 @@ from unseen.metrics.robustness_checks import Comparison
 from unseen.probes.by_name.classifier import PROTOCOL
 from unseen.report.shifts.page import write_shift_page
 from unseen.report.shifts.page_data import GroupLine, Line, OodPanel, ShiftPage
+from unseen.text.words import joined
 from unseen.version import __version__
 
 FEWEST_FOR_A_LINE = 4
@@ -137,7 +138,7 @@ def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage
         "Intervals": f"{settings.level:.0%}, {settings.resamples:,} resamples of the models, seed {settings.seed}",
     }
     return ShiftPage(
-        title=f"Effective robustness over {' and '.join(table.id_sets)}",
+        title=f"Effective robustness over {joined(table.id_sets)}",
         id_sets=table.id_sets,
         scale=settings.method.scale.name,
         groups=tuple(dict.fromkeys(table.groups)),
@@ -145,6 +146,7 @@ def study_page(study: ShiftStudy, *, source: str, fit_on: str = "") -> ShiftPage
         group_scores=tuple(asdict(group) | {"average": group.ood == AVERAGE} for group in group_scores(study)),
         notes=(*notes(study), *shown_note(study, most)),
         provenance=provenance,
+        level=settings.level,
         group_effects=group_effects(study),
         predictors=_predictors(study),
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from unseen.analyses.robustness.fitted_model import FittedModel
 from unseen.report.shifts.page_data import OodPanel, ShiftPage
+from unseen.report.shifts.sections.group_effects import statements
 from unseen.text.words import joined, signed
 
 MOST_NAMED = 3
@@ -11,13 +12,15 @@ MOST_NAMED = 3
 
 
 def findings(page: ShiftPage) -> list[str]:
-    """How well ID accuracy predicts OOD accuracy, and which models are above and below the prediction."""
+    """Which groups are off the line, how well ID accuracy predicts OOD accuracy, and the range of models around it."""
     if not page.panels:
         return list(_accuracies(page))
-    sentences = [sentence for panel in page.panels[:MOST_NAMED] for sentence in (_fit(panel), extremes(panel))]
+    sentences = [
+        sentence for panel in page.panels[:MOST_NAMED] for sentence in (_fit(panel), extremes(panel, page.level))
+    ]
     if len(page.panels) > MOST_NAMED:
         sentences.append(f"The tables below have {len(page.panels) - MOST_NAMED} more OOD test sets.")
-    return [*filter(None, sentences), *_groups(page)]
+    return [*_groups(page), *filter(None, sentences)]
 
 
 def _fit(panel: OodPanel) -> str:
@@ -36,41 +39,31 @@ def _fit(panel: OodPanel) -> str:
     )
 
 
-def extremes(panel: OodPanel) -> str:
+def extremes(panel: OodPanel, level: float = 0.95) -> str:
     """The range of effective robustness over models, with the intervals of both ends."""
     if not panel.points:
         return ""
     if len(panel.points) == 1:
         (only,) = panel.points
-        return f"{only.model} has an effective robustness of {_rho(only)} on {panel.name}."
+        return f"{only.model} has an effective robustness of {_rho(only, level)} on {panel.name}."
     highest, lowest = (choose(panel.points, key=lambda point: point.rho) for choose in (max, min))
     if _points(highest.rho) == _points(lowest.rho):
         return f"All models have the same effective robustness on {panel.name}: {_points(highest.rho)} points."
-    low, high = (_end(panel.points, point) for point in (lowest, highest))
+    low, high = (_end(panel.points, point, level) for point in (lowest, highest))
     return f"Effective robustness on {panel.name} goes from {low} to {high}."
 
 
-def _end(points: Sequence[FittedModel], extreme: FittedModel) -> str:
+def _end(points: Sequence[FittedModel], extreme: FittedModel, level: float) -> str:
     """An extreme value with its interval and model, or with all models that share the value as printed."""
     models = [point.model for point in points if _points(point.rho) == _points(extreme.rho)]
     if len(models) > 1:
         return f"{_points(extreme.rho)} points for {joined(models)}"
-    return f"{_rho(extreme)} for {extreme.model}"
+    return f"{_rho(extreme, level)} for {extreme.model}"
 
 
 def _groups(page: ShiftPage) -> Iterator[str]:
-    """Mean effective robustness of each group under all ID sets, over all OOD sets if there are several."""
-    several = len(page.panels) > 1
-    scores = [
-        score
-        for score in page.group_scores
-        if score["average"] == several and len(score["id_sets"]) == len(page.id_sets)
-    ]
-    if len(scores) < 2:
-        return
-    means = [f"{score['group']} {signed(score['mean'], 2)}" for score in sorted(scores, key=lambda s: -s["mean"])]
-    over = "all OOD test sets" if several else page.panels[0].name
-    yield f"Mean effective robustness by group on {over}, in points: {', '.join(means)}."
+    """Which groups are off the line of the others under all ID test sets, if that could be asked."""
+    yield from statements([each for each in page.group_effects if each.id_sets == page.id_sets])
 
 
 def _accuracies(page: ShiftPage) -> Iterator[str]:
@@ -101,5 +94,5 @@ def _points(share: float) -> str:
     return signed(100 * share, 2)
 
 
-def _rho(point: FittedModel) -> str:
-    return f"{_points(point.rho)} points (interval {_points(point.low)} to {_points(point.high)})"
+def _rho(point: FittedModel, level: float) -> str:
+    return f"{_points(point.rho)} points ({level:.0%} interval {_points(point.low)} to {_points(point.high)})"

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from unseen.analyses.robustness.found_subsets import ShiftSubsets
 from unseen.analyses.robustness.hits import hits_of_runs
 from unseen.analyses.robustness.of_runs import RunFits, RunTable, fit_chosen, fit_runs, open_runs
 from unseen.analyses.robustness.predictors_of_runs import predictors_of_runs, spectra_of
-from unseen.analyses.robustness.subsets import ShiftSubsets, find_subsets
+from unseen.analyses.robustness.subsets import find_subsets
 from unseen.errors import on_command_line, option
 from unseen.metrics.subsets import FEWEST_MODELS
 from unseen.report.shifts.files import study_page

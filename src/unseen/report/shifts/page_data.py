@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from unseen.analyses.robustness.fitted_model import FittedModel
 
 if TYPE_CHECKING:
+    from unseen.analyses.robustness.found_subsets import ShiftSubsets
     from unseen.analyses.robustness.group_effects import GroupEffect
     from unseen.analyses.robustness.of_runs import RunTable
     from unseen.analyses.robustness.predictors import PredictorStudy
     from unseen.analyses.robustness.severity import Severity
-    from unseen.analyses.robustness.subsets import ShiftSubsets
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ class ShiftPage:
         group_scores: means of groups, as in fit.json, with `average` true for means over OOD sets.
         group_effects: groups under the line of the others, with what so many models resolve; empty for few groups.
         notes: sentences at the top of the page.
+        level: coverage of the intervals of fits and models.
         accuracies: the accuracies of runs, for a page of runs, which may have no panels.
         predictors: what predicts the accuracy of held-out models, if it could be compared.
         severities: severity of mistakes on ID columns, of runs that keep predictions, and `severity_notes` about them.
@@ -73,6 +74,7 @@ class ShiftPage:
     group_scores: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
     provenance: Mapping[str, str]
+    level: float = 0.95
     accuracies: "RunTable | None" = None
     group_effects: "Sequence[GroupEffect]" = ()
     predictors: "PredictorStudy | None" = None

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from unseen.analyses.robustness.subsets import ShiftSubsets
+from unseen.analyses.robustness.found_subsets import ShiftSubsets
 from unseen.report.core.model import Page
 from unseen.report.core.render import write_page
 from unseen.report.shifts.parts import looks_of

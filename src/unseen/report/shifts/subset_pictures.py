@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unseen.analyses.robustness.subsets import FoundSubset, ShiftSubsets
+from unseen.analyses.robustness.found_subsets import FoundSubset, ShiftSubsets
 from unseen.data.core.open_dataset import OpenDataset
 from unseen.errors import UserError
 from unseen.report.core.thumbnails import WHOLE, jpeg, thumbnails

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from unseen.analyses.robustness.subsets import ClassShare, FoundSubset, ShiftSubsets
+from unseen.analyses.robustness.found_subsets import ClassShare, FoundSubset, ShiftSubsets
 from unseen.errors import option
 from unseen.metrics.subsets import CHANCE, LEAST_APART
 from unseen.report.core.model import Cell, Column, Figure, Gallery, Picture, Row, Section, Series, Table
 from unseen.report.shifts.subset_pictures import SHOWN, Pictures, shown_images
-from unseen.text.words import signed
+from unseen.text.words import p_text, signed
 
 Looks = Mapping[str, tuple[int, str]]
 """Group of models → its colour and symbol."""
@@ -107,7 +107,7 @@ def _table(found: Sequence[FoundSubset]) -> Table:
             Cell(f"{each.images.count:,}", (each.images.count, searched), small=f"({searched:,})"),
             Cell(f"{len(each.subset):,}", (len(each.subset),)), _correlation(search.whole),
             _correlation(float(search.found[each.place])), _correlation(each.correlation, "main"),
-            Cell(f"{each.p_holm:.2g}", (each.p_holm, float(search.p_values[0])), style=strong),
+            Cell(p_text(each.p_holm), (each.p_holm, float(search.p_values[0])), style=strong),
             _correlation(search.resolvable), Cell(signed(10 * each.slope, 1), (each.slope,)),
             Cell(f"{int(search.used.sum())}"),
         ]  # fmt: skip

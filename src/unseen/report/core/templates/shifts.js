@@ -191,7 +191,8 @@ function solidMarkers(rows, colour, symbol) {
 
 drawings.plane = (figure, look) => {
   const { weights, intercept, name, eye } = panel();
-  const far = look.width < 560 ? 3.3 : 2.2;
+  const narrow = look.width < 560;
+  const far = narrow ? 2.5 : 2.2;
   const rows = data.rows.filter((row) => row.domain === name);
   const [xs, ys] = [0, 1].map((i) => reach(rows.map((row) => scaled(row.id_accuracy[i]))));
   const zs = reach(rows.map((row) => scaled(row.accuracy)));
@@ -222,10 +223,14 @@ drawings.plane = (figure, look) => {
     };
   });
   const side = (title, range) => (
-    { title: { text: plotText(title) }, ...ticksWithin(range, 0.14), range, gridcolor: look.line, color: look.ink }
+    {
+      title: { text: plotText(narrow ? shortened(title, 16) : title), font: { size: narrow ? 10 : 14 } },
+      tickfont: { size: narrow ? 9 : 12 }, ...ticksWithin(range, 0.14), range, gridcolor: look.line, color: look.ink,
+    }
   );
   const scene = {
-    xaxis: side(data.id_sets[0], xs), yaxis: side(data.id_sets[1], ys), zaxis: side(name, zs), aspectmode: "cube",
+    // A narrow plot has no room for the name of the vertical axis, which is chosen above it.
+    xaxis: side(data.id_sets[0], xs), yaxis: side(data.id_sets[1], ys), zaxis: side(narrow ? "" : name, zs), aspectmode: "cube",
     // The ticks below the axes need more room than what is above them.
     camera: { center: { x: 0, y: 0, z: -0.12 }, eye: Object.fromEntries(["x", "y", "z"].map((side, i) => [side, far * eye[i]])) },
     // Dragging zooms other plots, except on touch screens; it rotates this one, and redrawing keeps the rotation.

@@ -22,8 +22,9 @@ def build(page: ShiftPage) -> Section | None:
     tables += [_id_sets(page)] if len(page.id_sets) > 1 else []
     note = (
         f"R² is on the scale of the fit ({page.scale}s); MAE is the mean absolute error in points of accuracy. "
-        "Intervals in brackets are over resamples of the models. In leave-one-out errors, each model is left out of "
-        "the fit that predicts it."
+        f"{page.level:.0%} intervals are in brackets. They and all others of fits are over resamples of the models, "
+        "and leave out the noise of the test images, which all models share, unless sizes were given. In leave-one-out "
+        "errors, each model is left out of the fit that predicts it."
     )
     return Section("fits", "Fits", tables=[*tables, _alternatives(page)], note=note)
 

@@ -16,6 +16,8 @@ NOTE = (
     "Each group is compared with the line of all other groups: the mean of its accuracies minus those that the fit "
     "without its models predicts, in points, with 95% intervals. They contain the spread of its own models and how the "
     "line changes without any one of the other groups, but not the noise of the test images, which all models share. "
+    "Groups of ordinary pools differ, and with enough models almost any group is off the line: ± is the standard "
+    "deviation of the other groups around it, and only an effect beyond that is further off than groups usually are. "
     "Bold effects are resolved from 0 after Holm's correction over all groups, and over all OOD test sets except for "
     "averages. The smallest effect is the one that would be resolved with a power of 80%, at the level that this "
     "leaves for each."
@@ -38,6 +40,8 @@ def build(page: ShiftPage) -> Section | None:
 
 def statements(effects: Sequence[GroupEffect]) -> Iterator[str]:
     """What is resolved under some ID test sets, and what could be."""
+    if not effects:
+        return
     on = f"Under {joined(effects[0].id_sets)}{' alone' if len(effects[0].id_sets) == 1 else ''}"
     main = _main(effects)
     where = "on average over the OOD test sets" if main == AVERAGE else f"on {main}"
@@ -45,7 +49,10 @@ def statements(effects: Sequence[GroupEffect]) -> Iterator[str]:
     found = sorted((each for each in average if each.resolved), key=lambda each: -abs(each.effect.value))
     many = sum(each.resolved for each in effects)
     if found:
-        named = [f"{_name(each)} {signed(each.effect.value, 1)}" for each in found[:MOST_NAMED]]
+        named = [
+            f"{_name(each)} {signed(each.effect.value, 1)} (the other groups: ± {each.spread:.1f})"
+            for each in found[:MOST_NAMED]
+        ]
         more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
         verb = "is" if len(found) == 1 else "are"
         told = (
@@ -54,7 +61,8 @@ def statements(effects: Sequence[GroupEffect]) -> Iterator[str]:
         told += f"{joined(named)}{more}"
     else:
         told = f"of {counted(len(average), 'group')}, none is resolved as off the line of the others {where}"
-    yield f"{on}, {told}; of all {counted(len(effects), 'effect')}, {many} are resolved."
+    verb = "is" if many == 1 else "are"
+    yield f"{on}, {told}; of all {counted(len(effects), 'effect')}, {many} {verb} resolved."
     rest = sorted(each.smallest for each in average if not each.resolved)
     if rest:
         span = f"{rest[0]:.1f}" if len(rest) == 1 else f"{rest[0]:.1f} to {rest[-1]:.1f}"

@@ -23,7 +23,9 @@ def build(page: ShiftPage) -> Section | None:
     note = (
         "Mean ρ of each group ± the sample standard deviation over its models, and below it the mean absolute error "
         "(MAE), in points. Colours are those of ρ, from the lowest to the highest of all tables. The average is taken "
-        "first over OOD test sets, for models with scores on all of them, and then over models."
+        "first over OOD test sets, for models with scores on all of them, and then over models. Groups in the fit draw "
+        "the line towards themselves, so their means differ from those against the line of the other groups, where it "
+        "is also said what is resolved."
     )
     return Section("groups", "Groups", tables=tables, note=note)
 

@@ -12,7 +12,8 @@ def build(page: ShiftPage) -> Section | None:
         return None
     columns = [
         Column("Model", number=False, names=("model",)), Column("OOD test set", number=False, names=("ood",)),
-        Column("ρ", "effective robustness, points", names=("rho",)), Column("Interval", names=("low", "high")),
+        Column("ρ", "effective robustness, points", names=("rho",)),
+        Column(f"{page.level:.0%} interval", names=("low", "high")),
         Column("OOD accuracy", names=("accuracy",)), Column("Expected", names=("expected",)),
         *(Column(name, names=(f"id:{name}",)) for name in page.id_sets),
         Column("Group", number=False, names=("group",)), Column("Role", number=False, names=("in_fit",)),
@@ -31,7 +32,7 @@ def build(page: ShiftPage) -> Section | None:
         for panel in page.panels for point in panel.points
     ]  # fmt: skip
     table = Table("models", columns, rows, sortable=True, filter="words in any column", head=True)
-    note = "Accuracies are in percent, ρ and its interval in points. Press a heading to sort."
+    note = f"Accuracies are in percent, ρ and its {page.level:.0%} interval in points. Press a heading to sort."
     return Section("models", "All models", menu="Models", tables=[table], note=note)
 
 

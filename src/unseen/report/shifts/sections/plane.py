@@ -14,9 +14,9 @@ def build(page: ShiftPage) -> Section | None:
     if len(page.id_sets) != 2:
         return None
     note = (
-        "OOD accuracy against both ID accuracies, with the fitted plane seen nearly edge-on, so that expected accuracy "
-        "rises from left to right. Thin lines lead from models to their expected accuracy. Drag to rotate. Open or "
-        "pale points are models that were scored but not part of the fit."
+        "OOD accuracy against both ID accuracies, with the fitted plane seen from a low angle, where the points and "
+        "axes allow one, so that distances from it show. Thin lines lead from models to their expected accuracy. Drag "
+        "to rotate. Open or pale points are models that were scored but not part of the fit."
     )
     return Section(
         "plane", "The plane", menu="Plane", choices=[ood_choice(page)], row_groups=group_looks(page), note=note,

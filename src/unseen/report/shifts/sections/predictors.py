@@ -15,7 +15,7 @@ FEWEST = 3
 COLUMNS = (
     Column("Predictor", number=False, names=("predictor",)),
     Column("Error", "points, on held-out models", names=("error", "error low", "error high")),
-    Column("Difference", "from the first predictor, points", names=("difference", "low", "high", "p")),
+    Column("Difference", "from the first predictor, points", names=("difference", "low", "high", "p_holm")),
     Column("Scaled error", "on the scale of the fit", names=("scaled",)),
     Column("Models"),
     Column("Parts", "held out in turn"),
@@ -69,10 +69,11 @@ def _cells(score: PredictorScore) -> Iterator[Cell]:
     else:
         apart = score.difference.interval()
         ends = f"({signed(apart.low, 2)} to {signed(apart.high, 2)})"
-        values = (apart.value, apart.low, apart.high, score.adjusted)
+        values = (apart.value, apart.low, apart.high, score.p_holm)
         yield Cell(signed(apart.value, 2), values, style="strong" if resolved(score) else "", small=ends)
     yield Cell(f"{score.scaled:.3f}", (score.scaled,))
-    yield Cell(str(score.models))
+    fewest, most = score.models, score.most_models
+    yield Cell(f"{fewest}–{most}" if most > fewest else f"{fewest}", (fewest,))
     yield Cell(str(score.groups))
 
 

@@ -23,9 +23,10 @@ def build(page: ShiftPage) -> Section | None:
     )
     note = (
         f"Axes are {page.scale}s, labelled in percent. The solid line is the fit to this ID test set alone, with its "
-        "interval over resamples of the models. Thin broken lines in the colour of a group are fits to that group "
-        "alone; the dashed line marks equal accuracy. Filled points are models of the fit; open ones were only scored. "
-        "The models with the highest and the lowest effective robustness have their names, where there is room."
+        f"{page.level:.0%} interval over resamples of the models. Thin broken lines in the colour of a group are fits "
+        "to that group alone; the dashed line marks equal accuracy. Filled points are models of the fit; open ones "
+        "were only scored. The models with the highest and the lowest effective robustness have their names, where "
+        "there is room."
     )
     return Section(
         "shifts", "OOD against ID accuracy", menu="Against ID", choices=[ood_choice(page)], figures=figures, note=note,

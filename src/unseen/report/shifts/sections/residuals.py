@@ -11,8 +11,8 @@ def build(page: ShiftPage) -> Section | None:
     if not page.panels:
         return None
     note = (
-        "Effective robustness ρ in points, from the lowest to the highest, with its interval: OOD accuracy minus the "
-        "accuracy expected from the ID accuracies. Open points are models that were only scored."
+        f"Effective robustness ρ in points, from the lowest to the highest, with its {page.level:.0%} interval: OOD "
+        "accuracy minus the accuracy expected from the ID accuracies. Open points are models that were only scored."
     )
     return Section(
         "residuals", "Effective robustness of every model", menu="Robustness", choices=[ood_choice(page)], note=note,

@@ -1,6 +1,7 @@
 """How severe the mistakes of models on ID test sets are."""
 
 from collections.abc import Iterator
+from math import isnan
 
 from unseen.analyses.robustness.severity import UNITS, Severity
 from unseen.report.core.discover import PageSection
@@ -20,7 +21,7 @@ def build(page: ShiftPage) -> Section | None:
         return None
     sources = "; ".join(dict.fromkeys(f"{each.column}: {each.source}" for each in page.severities))
     note = (
-        "The mean distance of wrong predictions from the true classes, with its 95% interval over images: f(true) − "
+        "The mean distance of wrong predictions from the true classes, with its 95% interval over mistakes: f(true) − "
         "f(lowest common ancestor), where f is the information content in bits (of the classes, each counted once) or "
         f"the depth in edges (Shi et al. 2024). Lower is better: nearer misses. Hierarchy of {sources}."
     )
@@ -38,7 +39,10 @@ def _least(found: Severity) -> str:
         return ""
     model, tied = least
     if not tied:
-        return f"{found.column}: the mistakes of {model} are the least severe, resolved from those of all others."
+        return (
+            f"{found.column}: the mistakes of {model} are the least severe, resolved from those of all other "
+            "models that make enough mistakes to be compared."
+        )
     some = joined([*tied[:3], *([f"{len(tied) - 3} more"] if len(tied) > 3 else [])])
     return f"{found.column}: the mistakes of {model} are the least severe, but not resolved from those of {some}."
 
@@ -74,6 +78,9 @@ def _table(number: int, found: Severity) -> Table:
             mean = found.mean(model, by)
             if mean is None:
                 cells.append(Cell("not defined", (None,) * 3, about="no mistakes", style="faint"))
+            elif isnan(mean.error):
+                few = "too few mistakes for an interval, or all at one distance"
+                cells.append(Cell(f"{mean.value:.3f}", (mean.value, None, None), about=few))
             else:
                 ends = mean.interval()
                 small = f"({ends.low:.3f} to {ends.high:.3f})"
