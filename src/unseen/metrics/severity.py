@@ -12,8 +12,6 @@ from unseen.errors import UserError
 from unseen.metrics.paired.estimate import Estimate
 
 Floats = NDArray[np.float64]
-SEVERITY = ("lca-information", "lca-depth")
-"""Names of the metrics: by information content in bits, and by depth in edges."""
 
 
 def mistake_distances(y: NDArray[np.integer], predictions: NDArray[np.integer], distances: Floats) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from unseen.analyses.core.costs import Choice, cost_record, decisive
-from unseen.analyses.core.rankings import Ranked, Ranking, rankings
+from unseen.analyses.core.rankings import Ranking, rankings
 from unseen.analyses.core.suites import part_notices
 from unseen.errors import UserError
 from unseen.runs.data import Backbone, RunData
@@ -128,8 +128,3 @@ def leaderboard_of(
         notices=(*data.notices, *part_notices(folders, data)),
         places=tuple(str(folder) for folder in folders),
     )
-
-
-def first_group(ranking: Ranking) -> tuple[Ranked, ...]:
-    """The backbones in the first tie group."""
-    return tuple(each for each in ranking.ranked if each.group == 1)
