@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from unseen.files import check_file_writable
 from unseen.trackers.tracker import LoggedEnd, LoggedPlan, LoggedScore, Logger
 
 FILE = "scores.jsonl"
@@ -20,6 +21,7 @@ class JsonLines:
 
     def on_plan(self, plan: LoggedPlan) -> None:
         self._path = Path(self._where) if self._where else plan.folder / FILE
+        check_file_writable(self._path)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         about = {"study": plan.study, "title": plan.title, "backbones": list(plan.backbones), "part": list(plan.part)}
         self._write("plan", about | {"jobs": plan.jobs, "left": plan.jobs_left, "settings": dict(plan.settings)})
