@@ -10,6 +10,8 @@ from installed_packages import Site, site_at
 
 import unseen
 from unseen.errors import UserError
+from unseen.exchange.export import export_runs
+from unseen.exchange.formats import export_for_others
 from unseen.extension.module_digest import digest_of_module
 from unseen.metrics.by_name import score_metrics
 from unseen.probes.by_name import all_probes
@@ -74,6 +76,17 @@ def test_a_run_records_the_package_and_the_version(site: Site, tmp_path: Path) -
     assert about is not None
     assert "unseen-corners 1.0" in str(about.backbone.weights)
     assert unseen.study(out).plan(BACKBONE, out=out).jobs_left == 0
+
+    site.remove("unseen-corners")
+    for act in (lambda: unseen.study(out), lambda: unseen.run(out, out=tmp_path / "again", progress=False)):
+        with pytest.raises(UserError, match=r"install unseen-corners 1\.0$"):
+            act()
+    for number, word in enumerate(("hf-eval-results:me", "every-eval-ever")):
+        assert export_for_others([out], word, tmp_path / f"others-{number}").scores
+    exported = export_runs([out], tmp_path / "results.json")
+    assert [settings["nearest-corner.norm"] for settings in exported.study_settings] == [2.0]
+    assert exported.study_settings[0]["based-on"] == STUDY
+    export_runs([out], tmp_path / "card.yaml")
 
     site.add_example("1.1")
     with pytest.raises(UserError, match=r"version.*1\.0.*1\.1|1\.1.*1\.0"):
