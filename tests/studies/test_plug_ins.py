@@ -101,7 +101,7 @@ def test_a_run_records_the_package_and_the_version(site: Site, tmp_path: Path) -
     assert len(read_run(out).scores) == 3
     unseen.report(out, tmp_path / "page.html")
     assert "unseen-corners 1.1" in (tmp_path / "page.html").read_text()
-    with pytest.raises(UserError, match=STUDY):
+    with pytest.raises(UserError, match=r"install unseen-corners 1\.1$"):
         unseen.study(out)
 
 
@@ -133,6 +133,7 @@ def test_a_broken_plug_in_that_a_study_names_says_why(site: Site, tmp_path: Path
         lambda: unseen.run(study.replace(metrics=["lost"]), BACKBONE, out=tmp_path / "a", progress=False),
         lambda: unseen.run(study, "lost:small", out=tmp_path / "b", progress=False),
         lambda: unseen.run(study.replace(datasets=["lost"]), BACKBONE, out=tmp_path / "c", progress=False),
+        lambda: unseen.study("ericsson-2021", datasets=["dtd", "lost"], probes=["knn"]).plan(features=tmp_path),
     ]
     for number, each in enumerate(asked):
         with pytest.raises(UserError, match="no metric" if number == 1 else r"lost 1\.0.*nowhere_at_all"):
