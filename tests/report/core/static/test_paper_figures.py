@@ -1,17 +1,22 @@
 """Figures in the sizes of papers: widths, sizes of type, fonts, separated error bars, and texts that do not touch."""
 
 import re
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
 from unseen.report.core.model import Figure, Series
 from unseen.report.core.static import PAPER_WIDTHS, PaperFigure, drawn, static_bytes
 from unseen.report.core.static.dodging import dodged
+from unseen.report.core.static.fonts import FAMILY, boxes, families
 
 LEVELS = tuple((float(place), f"L{place + 1}") for place in range(5))
 
@@ -185,3 +190,16 @@ def test_a_legend_is_below_the_axes_and_fits() -> None:
     assert box.y1 <= axes.get_window_extent().y0
     assert box.width <= canvas.bbox.width
     assert isinstance(canvas, PaperFigure)
+
+
+def test_characters_that_the_font_lacks_are_drawn_with_another_or_named() -> None:
+    """U+1D81 is in a font that comes with Matplotlib; U+10FFFD is a private character without a glyph anywhere."""
+    figure = Figure("A", "ᶁ", "y", [Series("b \U0010fffd", [0, 1], [1, 2], strong=True)])
+    assert families(EVERY["Bars"]) == [FAMILY]
+    assert len(families(figure)) == 2
+    assert boxes([figure]) == "\U0010fffd"
+    assert "ᶁ".encode() in static_bytes(figure, "svg")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        Canvas.savefig(drawn(replace(figure, series=[])), BytesIO(), format="png")
+    assert found == []

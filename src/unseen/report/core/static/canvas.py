@@ -15,6 +15,7 @@ from matplotlib.figure import Figure as Canvas
 from unseen.report.core.looks import GREY
 from unseen.report.core.model import Figure
 from unseen.report.core.static.dodging import dodged
+from unseen.report.core.static.fonts import families
 from unseen.report.core.static.series import draw_cells, draw_series, told_apart
 from unseen.report.core.static.style import LABEL, PAPER_WIDTHS, POINTS, SMALL, STYLE, TITLE, PaperWidth, letters
 from unseen.report.core.static.words import NAMES, is_number, place_labels, set_legend, set_ticks
@@ -94,7 +95,7 @@ def drawn(figure: Figure, width: PaperWidth = "column", *, caption: bool = False
         caption: write the caption under the title, for readers who do not see it elsewhere.
     """
     inches, figure = PAPER_WIDTHS[width], _with_numbers(told_apart(figure))
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
+    with mpl.rc_context(STYLE | {"font.family": families(figure)}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         canvas = PaperFigure(figsize=(inches, inches), dpi=DPI, layout="constrained")
         deep = any(series.z for series in figure.series)
