@@ -100,12 +100,13 @@ def test_the_same_page_gives_the_same_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.long_suite
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("title", ["First", "Powers"])
 def test_a_pdf_has_the_size_of_a_figure_that_never_had_a_caption(title: str) -> None:
     """It is the drawing of the other files, without their caption."""
     figure = next(each for each in a_page().sections[0].figures if each.title == title)
     plain = written_alone(drawn(figure, "page"), "pdf")
-    _, _, _, (ending, content) = static_files(replace(figure, caption="A sentence. " * 20))
+    _, _, _, (ending, content) = static_files(replace(figure, caption="A sentence. " * 20, x_label="中文"))
     assert ending == ".pdf"
     found, expected = (re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+)", each) for each in (content, plain))
     assert found is not None

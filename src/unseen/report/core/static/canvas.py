@@ -59,7 +59,8 @@ def static_files(figure: Figure) -> Iterator[tuple[str, bytes]]:
     for kind in ("svg", "png"):
         yield f".{kind}", written(canvas, kind, laid_out=True)
     if figure.caption:
-        with mpl.rc_context(STYLE):
+        with mpl.rc_context(STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
             axes, layout = canvas.axes[0], canvas.get_layout_engine()
             height = canvas.get_size_inches()[1] * axes.get_position().height
             axes.set_title("", loc="left")
