@@ -269,3 +269,16 @@ def check_writable(folder: Path) -> None:
             pass
     except OSError as error:
         raise UserError(f"{folder}: cannot be written to ({error.strerror or error}); give another folder") from None
+
+
+def check_file_writable(path: Path) -> None:
+    """Refuse a file that cannot be written to, existing or to be created, before any work is done for it."""
+    try:
+        check_writable(path.absolute().parent)
+        if path.is_dir():
+            raise IsADirectoryError("it is a folder")
+        if path.exists():
+            path.open("ab").close()
+    except (OSError, UserError) as error:
+        reason = error.strerror or str(error) if isinstance(error, OSError) else "its folder cannot be written to"
+        raise UserError(f"{path}: cannot be written to ({reason}); give another file") from None

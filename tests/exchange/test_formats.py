@@ -22,7 +22,7 @@ from unseen.exchange.every_eval_ever import VERSION, write_every_eval_ever
 from unseen.exchange.formats import export_for_others
 from unseen.exchange.hub_results import REPOSITORIES, write_hub_results
 from unseen.exchange.portable import portable_name
-from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
+from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts, Told
 from unseen.runs.data import Backbone
 
 PUBLISHED = Path(published.__path__[0])
@@ -137,6 +137,23 @@ def test_directions_and_bounds_of_metrics(tmp_path: Path) -> None:
     hub = write_hub_results(file_of([record]), tmp_path / "hub", "lab")
     assert [each["value"] for of in hub_entries(tmp_path / "hub").values() for each in of] == [2.5, 0.1]
     assert {*hub.left_out} == {"rankme", "unknown"}
+
+
+def test_notes_on_the_hub_have_only_what_concerns_their_score(tmp_path: Path) -> None:
+    arguments = {"shots": "5 and 20", "on": " on l5"}
+    told = [
+        Told("skipped-episodes", arguments, "Episodes are skipped."),
+        Told("fewer-samples", arguments, "Classes have fewer."),
+        Told("label-free", {}, "No labels."),
+        Told("told", {}, "Of all."),
+    ]
+    record = with_scores(concept_records()[0], ("top1", 0.5))
+    for shots in (None, 5):
+        scores = [replace(each, shots=shots) for each in record.scores]
+        write_hub_results(file_of([replace(record, scores=scores, notices=told)]), tmp_path / f"{shots}", "lab")
+        [[entry]] = hub_entries(tmp_path / f"{shots}").values()
+        assert entry["notes"].endswith("Of all")
+        assert [text in entry["notes"] for text in ("skipped", "fewer", "labels")] == [False, shots == 5, False]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

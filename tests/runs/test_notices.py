@@ -2,7 +2,17 @@
 
 from string import Formatter
 
-from unseen.runs.notices import SENTENCES, SEVERAL, Notice, not_found, notice, notice_sentences, notice_text, told
+from unseen.runs.notices import (
+    OF_DATASETS,
+    SENTENCES,
+    SEVERAL,
+    Notice,
+    not_found,
+    notice,
+    notice_sentences,
+    notice_text,
+    told,
+)
 
 LAYERS = [f"vit/blocks.{number}" for number in range(3)]
 
@@ -47,3 +57,26 @@ def test_every_notice_about_a_backbone_has_a_sentence_about_several() -> None:
     about = {code for code, text in SENTENCES.items() if "backbone" in fields(text)}
     assert about == {*SEVERAL}
     assert all(fields(SENTENCES[code]) == fields(SEVERAL[code]) for code in about)
+
+
+def test_data_sets_with_the_same_notice_share_a_sentence() -> None:
+    skipped = [
+        notice(
+            "skipped-episodes", name, on=f" on {name}", shots=shots, ways=5, needed=int(shots) + 15, enough=n, classes=9
+        )
+        for n, name in enumerate(("dtd", "pets", "cars"))
+        for shots in ("5", "20")
+    ]
+    few, many = notice_sentences(skipped)
+    assert few.startswith("5-shot episodes are skipped on dtd, pets and cars: they need 5 classes of 20 samples")
+    assert "20-shot" in many
+    assert notice_sentences(skipped[:2]) == [each.sentence for each in skipped[:2]]
+    alone = notice("skipped-shots", shots="8", most=4, on="")
+    assert notice_sentences([alone, alone]) == [alone.sentence]
+
+
+def test_sentences_about_several_data_sets_have_no_other_numbers() -> None:
+    def fields(text: str) -> set[str | None]:
+        return {name for _, name, _, _ in Formatter().parse(text)}
+
+    assert all("on" in fields(text) and fields(text) <= fields(SENTENCES[code]) for code, text in OF_DATASETS.items())

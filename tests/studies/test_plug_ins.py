@@ -10,6 +10,8 @@ from installed_packages import Site, site_at
 
 import unseen
 from unseen.errors import UserError
+from unseen.exchange.export import export_runs
+from unseen.exchange.formats import export_for_others
 from unseen.extension.module_digest import digest_of_module
 from unseen.metrics.by_name import score_metrics
 from unseen.probes.by_name import all_probes
@@ -75,6 +77,17 @@ def test_a_run_records_the_package_and_the_version(site: Site, tmp_path: Path) -
     assert "unseen-corners 1.0" in str(about.backbone.weights)
     assert unseen.study(out).plan(BACKBONE, out=out).jobs_left == 0
 
+    site.remove("unseen-corners")
+    for act in (lambda: unseen.study(out), lambda: unseen.run(out, out=tmp_path / "again", progress=False)):
+        with pytest.raises(UserError, match=r"install unseen-corners 1\.0$"):
+            act()
+    for number, word in enumerate(("hf-eval-results:me", "every-eval-ever")):
+        assert export_for_others([out], word, tmp_path / f"others-{number}").scores
+    exported = export_runs([out], tmp_path / "results.json")
+    assert [settings["nearest-corner.norm"] for settings in exported.study_settings] == [2.0]
+    assert exported.study_settings[0]["based-on"] == STUDY
+    export_runs([out], tmp_path / "card.yaml")
+
     site.add_example("1.1")
     with pytest.raises(UserError, match=r"version.*1\.0.*1\.1|1\.1.*1\.0"):
         unseen.run(STUDY, BACKBONE, out=out, progress=False)
@@ -88,7 +101,7 @@ def test_a_run_records_the_package_and_the_version(site: Site, tmp_path: Path) -
     assert len(read_run(out).scores) == 3
     unseen.report(out, tmp_path / "page.html")
     assert "unseen-corners 1.1" in (tmp_path / "page.html").read_text()
-    with pytest.raises(UserError, match=STUDY):
+    with pytest.raises(UserError, match=r"install unseen-corners 1\.1$"):
         unseen.study(out)
 
 
@@ -120,6 +133,7 @@ def test_a_broken_plug_in_that_a_study_names_says_why(site: Site, tmp_path: Path
         lambda: unseen.run(study.replace(metrics=["lost"]), BACKBONE, out=tmp_path / "a", progress=False),
         lambda: unseen.run(study, "lost:small", out=tmp_path / "b", progress=False),
         lambda: unseen.run(study.replace(datasets=["lost"]), BACKBONE, out=tmp_path / "c", progress=False),
+        lambda: unseen.study("ericsson-2021", datasets=["dtd", "lost"], probes=["knn"]).plan(features=tmp_path),
     ]
     for number, each in enumerate(asked):
         with pytest.raises(UserError, match="no metric" if number == 1 else r"lost 1\.0.*nowhere_at_all"):

@@ -232,6 +232,8 @@ def test_a_study_is_planned_without_a_folder(tmp_path: Path) -> None:
     assert {each.name for each in tmp_path.iterdir()} == {"features"}
     with pytest.raises(UserError, match="not both"):
         study.plan(features=tmp_path, data=tmp_path)
+    with pytest.raises(UserError, match=r"features: \{'a': 'F1'\}"):
+        study.plan(features={"a": "F1"})  # type: ignore[arg-type]
     plan = study.replace(datasets="digits", limit=6).plan("drawings:untrained")
     assert [part["data set"] for part in plan.parts] == ["digits"]
 

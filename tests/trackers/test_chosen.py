@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tracked_runs import Notebook, features
+from tracked_runs import Notebook, features, tracked_run
 
 import unseen as package
 from unseen.errors import UserError
@@ -77,3 +77,11 @@ def test_from_the_command_line_and_in_python(unseen: Callable[..., Any], tmp_pat
     package.run(study.replace(shots=[1]), progress=own, **places)
     assert {each.study for each in own.plans} == {"ericsson-2021"}  # not that of the file, study
     assert [each.name for each in own.scores] == ["dtd/knn_20/1_shot/top1", "dtd/knn_20/1_shot/top5"]
+
+
+def test_a_file_that_cannot_be_written_is_named_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for where in (tmp_path / "file" / "y.jsonl", tmp_path):
+        with pytest.raises(UserError, match=str(where)):
+            tracked_run(tmp_path / "run", f"jsonl:{where}")
+    assert not (tmp_path / "run" / "results").exists()

@@ -1,6 +1,9 @@
 """Runs in a local store, read back by MLflow's client."""
 
+import re
 from pathlib import Path
+from socket import socket
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -85,4 +88,19 @@ def test_a_monitor_logs_into_the_run_of_the_training_loop(tmp_path: Path) -> Non
 def test_a_wrong_address_is_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="^MLflow: "):
         tracked_run(tmp_path / "run", "mlflow:nonsense://there")
+    assert not (tmp_path / "run" / "results").exists()
+
+
+def test_what_cannot_be_reached_is_named_at_once(tmp_path: Path) -> None:
+    """MLflow itself retries for minutes and prints the warnings of SQLAlchemy."""
+    text = tmp_path / "notes.txt"
+    text.write_text("This is no database.")
+    with socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        start = monotonic()
+        for where in (str(text), str(text / "x.db"), str(tmp_path), f"sqlite:///{text}", nobody):
+            with pytest.raises(UserError, match=re.escape(where.removeprefix("sqlite:///"))):
+                tracked_run(tmp_path / "run", f"mlflow:{where}")
+    assert monotonic() - start < 20
     assert not (tmp_path / "run" / "results").exists()

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from unseen.analyses.robustness.fits import ShiftSettings
 from unseen.analyses.robustness.predictor_columns import Columns, measures_of_table
 from unseen.analyses.robustness.predictors import HeldOut, PredictorStudy, compare_predictors
-from unseen.analyses.robustness.table import FitOn, read_accuracies, shift_table
+from unseen.analyses.robustness.table import FitOn
 from unseen.analyses.robustness.units import Unit
+from unseen.api.shift_tables import given_table
 from unseen.metrics.accuracy_scales import LOGIT, PROBIT
 from unseen.metrics.robustness import Method
 
@@ -63,18 +63,9 @@ def predictors(
         0  sketch        imagenet       6       3   0.40
         1  sketch  (no predictor)       6       3   4.09
     """
-    own = {name: _listed(columns) for name, columns in id.items()} if isinstance(id, Mapping) else {}
-    rows = read_accuracies(Path(table)) if isinstance(table, str | PathLike) else table
-    checked = shift_table(
-        rows, [] if isinstance(id, Mapping) else _listed(id), list(own) if ood is None else _listed(ood), id_for=own,
-        model=model, group=group, fit_on=fit_on, unit=unit,
-    )  # fmt: skip
+    rows, checked = given_table(table, id, ood, model=model, group=group, fit_on=fit_on, unit=unit)
     settings = ShiftSettings(
         method=Method(PROBIT if scale == "probit" else LOGIT), minimum=minimum or {}, sizes=sizes or {}
     )
     columns = Columns([*measures_of_table(rows, list(measures), checked)])
     return compare_predictors(checked, settings, columns, held_out=held_out)
-
-
-def _listed(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)

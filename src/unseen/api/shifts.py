@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unseen.analyses.robustness.fits import ShiftSettings, ShiftStudy, study_shifts
-from unseen.analyses.robustness.table import FitOn, read_accuracies, shift_table
+from unseen.analyses.robustness.table import FitOn
 from unseen.analyses.robustness.units import Unit
+from unseen.api.shift_tables import given_table
 from unseen.errors import UserError, did_you_mean, look_up
 
 if TYPE_CHECKING:
@@ -139,18 +139,9 @@ def effective_robustness(
         3     D     0.350     0.351 -0.001
         4  CLIP     0.480     0.270  0.210
     """
-    own = {name: _listed(columns) for name, columns in id.items()} if isinstance(id, Mapping) else {}
-    rows = read_accuracies(Path(table)) if isinstance(table, str | PathLike) else table
-    checked = shift_table(
-        rows, [] if isinstance(id, Mapping) else _listed(id), list(own) if ood is None else _listed(ood), id_for=own,
-        model=model, group=group, fit_on=fit_on, unit=unit,
-    )  # fmt: skip
+    _, checked = given_table(table, id, ood, model=model, group=group, fit_on=fit_on, unit=unit)
     for name in settings or {}:
         look_up(dict.fromkeys(FURTHER), name, "setting")
     chosen = ShiftSettings(minimum=minimum or {}, sizes=sizes or {}, **(settings or {}))
     study = study_shifts(checked, chosen)
     return Robustness(study.table, study.settings, study.fits)
-
-
-def _listed(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unseen.cli.output import console
+from unseen.cli.output import console, note
 from unseen.errors import JobsError, UserError
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ ExportOption = Annotated[
     ),
 ]
 REPORT = "report.html"
+MOST_SHOWN = 10
+"""Characters without a font that a notice shows."""
 
 
 def processes(workers: int | None, *, least: int = 1) -> int:
@@ -69,6 +71,14 @@ def others_shown(folder: Path, show: Callable[[], object]) -> Iterator[None]:
 
 def write_export(page: "Page", folder: Path) -> None:
     """Write the tables and figures of a page as files."""
-    from unseen.report.core.export import export_page
+    from unseen.report.core.export import export_page, page_figures
+    from unseen.report.core.static.fonts import boxes
 
+    lost = boxes(page_figures(page).values())
+    if lost:
+        shown = f"{' '.join(lost[:MOST_SHOWN])}{' …' if len(lost) > MOST_SHOWN else ''}"
+        note(
+            f"No installed TrueType font has {shown}: figures show boxes there as PNG and PDF, and the text as SVG. "
+            "Install such a font to change that."
+        )
     console().print(f"{len(export_page(page, folder))} files of tables, figures and references: {folder}")

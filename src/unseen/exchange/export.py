@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,8 @@ from unseen.runs.results import reading_result
 from unseen.runs.score import Score, shots_name
 from unseen.runs.setup import Extraction, Setting
 from unseen.runs.tables import LOGISTIC, bootstrap_interval
-from unseen.studies.differences import setting_values
+from unseen.studies.differences import setting_values, values_in_toml
+from unseen.studies.lost_packages import LostPackageError
 from unseen.studies.study_file import studies_in
 from unseen.studies.toml import read_study, study_of
 from unseen.version import __version__
@@ -102,22 +104,37 @@ def results_of_runs(folders: Sequence[Path], *, backbones: Iterable[str] = (), h
                 f"{record.protocol}; export each run into its own file"
             )
     studies = [_study_text(path) for folder in folders for path in studies_in(folder)]
-    settings = [study_settings(text, f"study {number}") for number, text in enumerate(studies, 1)]
+    settings = [_written_settings(text, f"study {number}") for number, text in enumerate(studies, 1)]
     return ResultsFile(SCHEMA, VERSION, __version__, [record for _, record in records.values()], studies, settings)
 
 
 def _study_text(path: Path) -> str:
     """A study as TOML, without paths of this machine."""
-    study = read_study(path)
+    try:
+        study = read_study(path)
+    except LostPackageError:  # the file of a run has every setting already
+        return str(without_places(path.read_text("utf-8-sig")))
     files = {Path(place).name: digest for place, digest in study.files.items()}
     return str(without_places(replace(study, files=files).to_toml()))
 
 
 def study_settings(text: str, name: str) -> dict[str, Setting]:
     """Every setting of a study in TOML by its place, such as `knn.k`."""
+    return _as_settings(setting_values(study_of(text, name, name)))
+
+
+def _written_settings(text: str, name: str) -> dict[str, Setting]:
+    """The settings that a study of a run has, also where it needs a package that is not installed."""
+    try:
+        return study_settings(text, name)
+    except UserError:
+        return _as_settings(values_in_toml(text))
+
+
+def _as_settings(values: Mapping[str, Any]) -> dict[str, Setting]:
     return {
         place: value if isinstance(value, SCALARS) or _is_plain(value) else toml_value(value)
-        for place, value in setting_values(study_of(text, name, name)).items()
+        for place, value in values.items()
     }
 
 

@@ -6,13 +6,14 @@ each task of a data set repository. A repository is a benchmark if its `eval.yam
     PROTOCOL_PROBE[_N-shot]_METRIC        cog-v2_logistic_8-shot_top1
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from unseen.errors import UserError, option
 from unseen.exchange.portable import Written, directed_metrics, portable_name
-from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts
+from unseen.exchange.record import ResultRecord, ResultsFile, ScoreFacts, Told
 from unseen.exchange.yaml_text import yaml_text
 from unseen.files import write_text
 from unseen.metrics.catalogue import Metric
@@ -26,6 +27,13 @@ REPOSITORIES = {
 }
 """Data sets whose repositories on the Hub have the same test images, and the number of these."""
 DIGITS = 2
+SKIPPED = ("skipped-episodes", "skipped-shots", "no-episodes", "nothing-to-find")
+"""Codes of notices about scores that do not exist."""
+OF_PROBE = {
+    "classes-not-drawn": "centroids", "temperature-on-test-data": "linear", "label-free": "spectrum",
+    "few-for-spectrum": "spectrum", "queries-skipped": "retrieval",
+}  # fmt: skip
+"""Codes of notices about the scores of one probe."""
 
 
 def write_hub_results(file: ResultsFile, out: Path, namespace: str = "") -> Written:
@@ -104,7 +112,16 @@ def _notes(file: ResultsFile, record: ResultRecord, score: ScoreFacts, metric: M
     yield f"mean over {_seeds(score.seeds)}"
     yield from (f"95% interval over {each.over} {shown(each.low)} to {shown(each.high)}" for each in score.intervals)
     yield f"unseen {file.unseen}"
-    yield from (each.text.rstrip(".") for each in (*record.backbone.cautions, *record.notices))
+    notices = (each for each in record.notices if _concerns(each, score))
+    yield from (each.text.rstrip(".") for each in (*record.backbone.cautions, *notices))
+
+
+def _concerns(notice: Told, score: ScoreFacts) -> bool:
+    """Whether a notice about the data set of a score is also about its probe and its number of shots."""
+    shots = notice.arguments.get("shots")
+    if notice.code in SKIPPED or not score.probe.startswith(OF_PROBE.get(notice.code, "")):
+        return False
+    return shots is None or str(score.shots) in re.findall(r"\w+", str(shots))
 
 
 def _seeds(seeds: Sequence[int]) -> str:

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from unseen.exchange.read import own_metrics
 from unseen.exchange.record import ResultRecord
 from unseen.metrics.catalogue import METRICS, Metric
+from unseen.text.digits import four_digits
 
 LONGEST = 80
 RESERVED = {"con", "prn", "aux", "nul", "data", *(f"{name}{number}" for name in ("com", "lpt") for number in range(10))}
@@ -38,7 +38,7 @@ def portable_name(text: str) -> str:
     if single == text and 0 < len(text) <= LONGEST and text.partition(".")[0].lower() not in RESERVED:
         return text
     plain = single[: LONGEST - 5].rstrip("-._")
-    return f"{plain or 'x'}-{sha256(text.encode(errors='surrogatepass')).hexdigest()[:4]}"
+    return f"{plain or 'x'}-{four_digits(text)}"
 
 
 def directed_metrics(record: ResultRecord) -> dict[str, Metric]:

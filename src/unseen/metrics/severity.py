@@ -17,8 +17,6 @@ from unseen.errors import UserError
 from unseen.metrics.paired.estimate import Estimate
 
 Floats = NDArray[np.float64]
-SEVERITY = ("lca-information", "lca-depth")
-"""Names of the metrics: by information content in bits, and by depth in edges."""
 FEWEST_MISTAKES = 30
 """Fewer have no error: 95% intervals of ten skewed distances cover 79%, of twenty 89%, and of thirty 92%. If the
 greatest distance is one in 20 mistakes, those of thirty cover 80%, and of a hundred 91%."""

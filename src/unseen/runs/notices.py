@@ -181,6 +181,25 @@ SEVERAL = {
     ),
 }
 """Sentences about several backbones, by code."""
+ON = "on"
+"""The argument with the name of a data set as sentences have it, ` on dtd`; empty if there is only one."""
+BEFORE = " on "
+OF_DATASETS = {
+    "skipped-shots": "{shots} shots are skipped{on}: no class has as many training samples.",
+    "fewer-samples": "With {shots} shots{on}, classes that have fewer training samples use all of theirs.",
+    "skipped-episodes": (
+        "{shots}-shot episodes are skipped{on}: they need {ways} classes of {needed} samples, and fewer have as many."
+    ),
+    "classes-not-drawn": (
+        "{shots}-shot episodes{on} are drawn from the classes that have {needed} samples, which others do not have."
+    ),
+    "nothing-to-find": ("Retrieval is skipped{on}: no class has two test images, so that no query finds another."),
+    "few-for-spectrum": (
+        "There are fewer images than dimensions{on}: RankMe and the participation ratio are at most the number of "
+        "images."
+    ),
+}
+"""Sentences about several data sets, by code, without the numbers of each."""
 
 
 @dataclass(frozen=True)
@@ -225,21 +244,33 @@ def _written(template: str, arguments: Mapping[str, Argument]) -> str:
 
 
 def notice_sentences(notices: Iterable[Notice]) -> list[str]:
-    """The sentences of notices; one for all backbones that have the same notice, and for all missing data sets."""
+    """The sentences of notices; one for all backbones, or all data sets, that have the same notice."""
     groups: dict[Notice, dict[str, Notice]] = {}
     for each in notices:
-        key = BACKBONE if each.code in SEVERAL else DATASET if each.code == NOT_FOUND else ""
+        key, template = _merged(each)
         name = str(dict(each.arguments).get(key, ""))
-        others = tuple(pair for pair in each.arguments if pair[0] != key) if name else each.arguments
-        shared = replace(each, arguments=others, domain="" if key == DATASET else each.domain)
+        said = tuple(pair for pair in each.arguments if pair[0] != key and f"{{{pair[0]}" in template)
+        shared = replace(
+            each, arguments=said if name else each.arguments, domain="" if name and key != BACKBONE else each.domain
+        )
         groups.setdefault(shared, {})[name] = each
     sentences = []
     for shared, by_name in groups.items():
         [first, *more] = by_name.values()
-        names = {BACKBONE if first.code in SEVERAL else DATASET: joined(list(by_name))}
-        template = SEVERAL.get(first.code, SENTENCES[first.code])
-        sentences.append(_written(template, {**dict(shared.arguments), **names}) if more else first.sentence)
+        key, template = _merged(first)
+        names = joined([name.removeprefix(BEFORE) for name in by_name])
+        arguments = {**dict(shared.arguments), key: f"{BEFORE}{names}" if key == ON else names}
+        sentences.append(_written(template, arguments) if more else first.sentence)
     return sentences
+
+
+def _merged(each: Notice) -> tuple[str, str]:
+    """The argument in which notices that share a sentence differ, empty if there is none, and that sentence."""
+    if each.code in SEVERAL:
+        return BACKBONE, SEVERAL[each.code]
+    if each.code in OF_DATASETS:
+        return ON, OF_DATASETS[each.code]
+    return DATASET if each.code == NOT_FOUND else "", SENTENCES[each.code]
 
 
 def notice(code: str, domain: str = "", **arguments: Argument) -> Notice:

@@ -40,7 +40,12 @@ def settings_of(study: Study) -> dict[str, str]:
 
 def setting_values(study: Study) -> dict[str, Any]:
     """Every setting that has a value: its place, such as `knn.k`, and the value."""
-    return dict(_flat(tomllib.loads(study.to_toml())))
+    return values_in_toml(study.to_toml())
+
+
+def values_in_toml(text: str) -> dict[str, Any]:
+    """The values in a TOML file by their places."""
+    return dict(_flat(tomllib.loads(text)))
 
 
 def study_differences(first: Study, second: Study) -> list[SettingDifference]:

@@ -58,6 +58,11 @@ class Given:
         """What a call in Python gives."""
         if features is not None and data is not None:
             raise UserError("give images (data=) or features (features=), not both")
+        if features is not None and not isinstance(features, str | PathLike):
+            raise UserError(
+                f"features: {features!r:.60} is not a folder with one folder per data set; for arrays or files of "
+                "single splits, use unseen.probe"
+            )
         folder = None if features is None else Path(features)
         if data is None or isinstance(data, str | PathLike | Mapping):
             return cls(Places.of(data), folder, backbones, allow_code=allow_code)

@@ -1,7 +1,6 @@
 """The data sets of a study, opened: published ones by name, levels of concepts, test sets, and the user's own."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -284,6 +283,8 @@ class _Others:
         """The data sets of some words, each once: known names in the order of the registry, then the user's own."""
         shifted, known, own = list[str](), set[str](), list[str]()
         for word in dict.fromkeys(words):
+            if word not in self.study.data and DATASETS.plug_in(word):
+                _ = DATASETS[word]  # one of another package may say why it cannot be used
             if (self.features is not None and word not in task_sets()) or word in self.study.data:
                 own.append(word)
             elif word in task_sets() or word in dense_sets():
@@ -295,8 +296,6 @@ class _Others:
             elif is_own(word) or self._below(word) is not None:
                 own.append(word)
             else:
-                with suppress(KeyError):
-                    _ = DATASETS[word]  # one of another package may say why it cannot be used
                 names = [*self.domains, *self.study.data, *DATASETS]
                 raise UserError(
                     f"no data set '{word}'{did_you_mean(word, names) or ''}; unseen ls datasets lists them, and your "

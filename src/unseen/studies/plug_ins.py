@@ -16,7 +16,7 @@ from unseen.trackers.by_name import all_loggers
 
 WORDS = {
     "studies": "study", "probes": "probe", "metrics": "metric", "datasets": "data set", "backbones": "backbones of",
-    "loggers": "logger",
+    "loggers": "tracker",
 }  # fmt: skip
 
 

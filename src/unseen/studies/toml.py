@@ -22,8 +22,10 @@ from unseen.reading.keys import Key, keys_of, toml_key, toml_value
 from unseen.reading.toml_records import MOST_BYTES
 from unseen.reading.toml_text import parse_toml
 from unseen.studies.keys import ALL, BackboneKeys, StudyKeys
+from unseen.studies.lost_packages import LostPackageError, lost_packages
 from unseen.studies.paths import is_there, with_paths
 from unseen.studies.study import BACKBONE, DATA, FILES, Study, changed, probe_class, probe_keys, probe_table
+from unseen.text.words import joined
 
 SUFFIX = ".toml"
 TWICE = re.compile(r"Cannot declare (?P<names>\(.+\)) twice \(at line (?P<line>\d+)")
@@ -89,7 +91,15 @@ def read_study(path: Path) -> Study:
         text = read_bounded(path, MOST_BYTES).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as text ({error})") from None
-    return beside(study_of(text, path.stem, str(path)), path.parent)
+    try:
+        study = study_of(text, path.stem, str(path))
+    except UserError:
+        lost = lost_packages(path.parent)
+        if not lost:
+            raise
+        there = "a package that is" if len(lost) == 1 else "packages that are"
+        raise LostPackageError(f"{path} needs {there} not installed; install {joined(lost)}") from None
+    return beside(study, path.parent)
 
 
 def study_of(text: str, name: str, where: str) -> Study:

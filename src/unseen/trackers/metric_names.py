@@ -7,7 +7,8 @@ characters also gets four digits of the SHA-256 of its true text, so that no two
 
 import re
 from collections.abc import Collection
-from hashlib import sha256
+
+from unseen.text.digits import four_digits
 
 LONGEST = 60
 """Characters of a part; MLflow takes 250 for the whole name."""
@@ -26,7 +27,7 @@ def name_part(text: str) -> str:
     plain = OTHER.sub("_", text)[:LONGEST]
     if PLAIN.fullmatch(text) and len(text) <= LONGEST:
         return plain
-    return f"{plain}_{_digits(text)}"
+    return f"{plain}_{four_digits(text)}"
 
 
 def folder_name(text: str, taken: Collection[str] = ()) -> str:
@@ -39,8 +40,4 @@ def folder_name(text: str, taken: Collection[str] = ()) -> str:
     """
     joined = re.sub(r"[:/]", "-", text)
     plain = re.sub(r"[^A-Za-z0-9_. -]", "_", joined).strip(" .")[:LONGEST]
-    return plain if plain == joined and plain not in taken else f"{plain}_{_digits(text)}"
-
-
-def _digits(text: str) -> str:
-    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:4]
+    return plain if plain == joined and plain not in taken else f"{plain}_{four_digits(text)}"

@@ -80,8 +80,9 @@ class Trackers:
 
     def _begin(self, each: _Following) -> None:
         assert self._plan is not None
-        each.begun, journal = True, each.journal
+        journal = each.journal
         ids = each.sheltered.on_plan(self._plan if journal is None else replace(self._plan, ids=journal.ids))
+        each.begun = True
         if ids and journal is not None:
             each.sheltered.attempt(lambda: journal.note_ids(ids))
 

@@ -65,6 +65,7 @@ def test_writes_the_fit_the_models_and_a_report(unseen: Run, table: Path) -> Non
     assert np.mean([abs(float(row["rho"])) for row in rows[12:]]) == pytest.approx(art["mae"] / 100, abs=1e-6)
 
 
+@pytest.mark.long_suite
 def test_its_tables_and_figures_are_exported(unseen: Run, table: Path) -> None:
     folder = table.parent / "files"
     assert fit(unseen, table, "--export", str(folder)).code == 0

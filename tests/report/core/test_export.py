@@ -1,6 +1,8 @@
 """Parts of a page as files: every table as CSV and LaTeX, every figure as SVG and PNG."""
 
 import csv
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,19 @@ import pytest
 from unseen.report.core.export import export_page, save_figure
 from unseen.report.core.model import Backbone, Cell, Column, Figure, Page, Row, Section, Series, Table
 from unseen.report.core.single_points import without_single_points
-from unseen.report.core.static import static_bytes
+from unseen.report.core.static import drawn, static_bytes
+from unseen.report.core.static.canvas import static_files
+from unseen.report.core.static.canvas import written as written_alone
+
+ROUND_AND_DEEP = ("Round", "Turned")
 
 
-def a_page() -> Page:
+def a_page(*, wide: bool = False) -> Page:
+    """A page of tables and figures.
+
+    Args:
+        wide: with the figures that take longest.
+    """
     line = Series("a <b>", [0, 1, 2], [1, None, 3], low=[0, None, 2], high=[2, None, 4], strong=True, backbone="a <b>")
     other = Series("other", [0, 1, 2], [2, 2, 2], 1, "a group")
     bars = Series("bars", [0, 1], [1, -1], 2, mode="bars", strong=True)
@@ -30,6 +41,7 @@ def a_page() -> Page:
         Row([Cell("c"), Cell()]),
         Row([Cell("sum"), Cell()], "foot"),
     ]
+    figures = [figure for figure in figures if wide or figure.title not in ROUND_AND_DEEP]
     section = Section("part", "Part", figures=figures, tables=[Table("ends", columns, rows)])
     return Page("Title", [section], backbones=[Backbone("a <b>")])
 
@@ -41,7 +53,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def test_every_table_and_figure_is_written(written: list[Path]) -> None:
     folder = written[0].parent
-    names = ["part-first", "part-first-2", "part-round", "part-turned", "part-powers"]
+    names = ["part-first", "part-first-2", "part-powers"]
     assert {path.name for path in written} == {
         "part-ends.csv",
         "part-ends.tex",
@@ -81,9 +93,25 @@ def test_long_names_and_other_scripts_give_no_warning(figure: Figure) -> None:
 
 
 @pytest.mark.long_suite
-def test_the_same_page_gives_the_same_files(written: list[Path], tmp_path: Path) -> None:
-    again = export_page(a_page(), tmp_path)
-    assert [path.read_bytes() for path in written] == [path.read_bytes() for path in again]
+def test_the_same_page_gives_the_same_files(tmp_path: Path) -> None:
+    first, again = (export_page(a_page(wide=True), tmp_path / name) for name in "ab")
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
+    assert {path.stem for path in first if path.suffix == ".png"} >= {"part-round", "part-turned"}
+
+
+@pytest.mark.long_suite
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("title", ["First", "Powers"])
+def test_a_pdf_has_the_size_of_a_figure_that_never_had_a_caption(title: str) -> None:
+    """It is the drawing of the other files, without their caption."""
+    figure = next(each for each in a_page().sections[0].figures if each.title == title)
+    plain = written_alone(drawn(figure, "page"), "pdf")
+    _, _, _, (ending, content) = static_files(replace(figure, caption="A sentence. " * 20, x_label="中文"))
+    assert ending == ".pdf"
+    found, expected = (re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+)", each) for each in (content, plain))
+    assert found is not None
+    assert expected is not None
+    assert [float(each) for each in found.groups()] == pytest.approx([float(each) for each in expected.groups()], abs=1)
 
 
 @pytest.mark.parametrize(("places", "single"), [([0.0], True), ([0.0, 1.0], False)])

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from unseen.analyses.core.costs import Choice, cost_record, decisive
-from unseen.analyses.core.rankings import Ranked, Ranking, rankings
+from unseen.analyses.core.rankings import Ranking, rankings
 from unseen.analyses.core.suites import part_notices
 from unseen.errors import UserError
 from unseen.runs.data import Backbone, RunData
@@ -131,8 +131,3 @@ def leaderboard_of(
         places=tuple(str(folder) for folder in folders),
         beside_published=bool(data.published) or any(domain.axis == "tasks" for domain in data.domains),
     )
-
-
-def first_group(ranking: Ranking) -> tuple[Ranked, ...]:
-    """The backbones in the first tie group."""
-    return tuple(each for each in ranking.ranked if each.group == 1)

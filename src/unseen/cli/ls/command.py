@@ -50,7 +50,7 @@ KINDS = {
     "shift-sets": Kind(names.shift_sets, ("NAME", "--data", "--catalogue")),
     "probes": Kind(names.probes, ("NAME",)),
     "metrics": Kind(names.metrics, ("NAME",)),
-    "loggers": Kind(names.loggers),
+    "trackers": Kind(names.trackers),
     "protocols": Kind(names.protocols),
     "measures": Kind(names.measures),
     "levels": Kind(names.levels),

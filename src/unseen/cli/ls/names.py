@@ -199,12 +199,12 @@ def _facts(facts: Mapping[str, str], *, as_json: bool) -> None:
         print_rows(("fact", "value"), list(facts.items()), as_json=False)
 
 
-def loggers(asked: "Asked") -> None:
+def trackers(asked: "Asked") -> None:
     """The kinds of trackers that `--log` takes."""
     from unseen.trackers.by_name import all_loggers
 
     rows = [(name, each.title, each.where) for name, each in all_loggers().items()]
-    found = with_packages(("logger", "title", "where"), rows, all_loggers(), as_json=asked.as_json)
+    found = with_packages(("tracker", "title", "where"), rows, all_loggers(), as_json=asked.as_json)
     print_rows(*found, as_json=asked.as_json)
 
 

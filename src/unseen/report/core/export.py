@@ -30,8 +30,7 @@ def export_page(page: Page, folder: Path) -> list[Path]:
     """
     from unseen.report.core.paper import figures_latex, paper_latex, tables_latex
     from unseen.report.core.references import page_references
-    from unseen.report.core.static import drawn
-    from unseen.report.core.static.canvas import written
+    from unseen.report.core.static.canvas import static_files
 
     folder.mkdir(parents=True, exist_ok=True)  # before any work
     tables, figures, paths = page_tables(page), page_figures(page), list[Path]()
@@ -49,12 +48,8 @@ def export_page(page: Page, folder: Path) -> list[Path]:
         write_table(paths[-1], csv_header(table), csv_rows(table))
         write(f"{name}.tex", latex_table(table, name))
     for name, figure in figures.items():
-        # The captions of PDFs are in the document, as in papers; other files go without one.
-        write(f"{name}.pdf", written(drawn(figure, "page"), "pdf"))
-        write(f"{name}-column.pdf", written(drawn(figure, "column"), "pdf"))
-        captioned = drawn(figure, "page", caption=True)
-        for kind in ("svg", "png"):
-            write(f"{name}.{kind}", written(captioned, kind))
+        for ending, content in static_files(figure):
+            write(f"{name}{ending}", content)
     write("all-tables.tex", tables_latex(tables))
     write("all-figures.tex", figures_latex(page, figures))
     write(REFERENCES, "\n".join(page.references or page_references(page)))

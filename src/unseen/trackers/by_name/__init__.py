@@ -18,7 +18,7 @@ def all_loggers() -> Registry[Logger]:
     """Every kind of tracker by name: ours in alphabetical order, then those of other packages."""
     found: list[Logger] = plugins(__name__, "LOGGER")
     ours = {logger.name: logger for logger in sorted(found, key=lambda logger: logger.name)}
-    return Registry("loggers", "logger", ours, _checked)
+    return Registry("loggers", "tracker", ours, _checked)
 
 
 def _checked(plug_in: PlugIn, loaded: Any) -> Logger:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from unseen.files import check_file_writable
 from unseen.reading.json_lines import append_objects
 from unseen.trackers.tracker import LoggedEnd, LoggedPlan, LoggedScore, Logger
 
@@ -22,6 +23,7 @@ class JsonLines:
 
     def on_plan(self, plan: LoggedPlan) -> None:
         self._path = Path(self._where) if self._where else plan.folder / (FILE if plan.backbones else OF_TRAINING)
+        check_file_writable(self._path)
         about = {"study": plan.study, "title": plan.title, "backbones": list(plan.backbones), "part": list(plan.part)}
         self._write("plan", about | {"jobs": plan.jobs, "left": plan.jobs_left, "settings": dict(plan.settings)})
 

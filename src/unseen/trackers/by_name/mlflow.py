@@ -6,9 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from socket import create_connection
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from unseen.errors import UserError
+from unseen.files import check_file_writable
 from unseen.text.plain import plain_text
 from unseen.trackers.tracker import LoggedEnd, LoggedPlan, LoggedScore, Logger
 
@@ -19,6 +23,11 @@ DATABASE = "mlflow.db"
 LONGEST, LONGEST_NAME, MOST = 500, 250, 100
 """What every version of MLflow takes: characters of a parameter and of its name, and parameters in one call."""
 NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_. -]")
+SQLITE, MAGIC = "sqlite:///", b"SQLite format 3\0"
+"""How the addresses of databases begin, and how their files do."""
+PORTS = {"http": 80, "https": 443}
+PATIENCE = 10
+"""Seconds to wait for a server."""
 STATUS = {"finished": "FINISHED", "failed": "FAILED", "interrupted": "KILLED"}
 
 
@@ -43,10 +52,11 @@ class MLflow:
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
 
-        self._plan = plan
+        self._plan, address = plan, self._address(plan)
+        _refuse_unreachable(address or os.environ.get("MLFLOW_TRACKING_URI", ""))
         logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)  # it speaks of every table it creates
         try:
-            self._client = client = MlflowClient(tracking_uri=self._address(plan))
+            self._client = client = MlflowClient(tracking_uri=address)
             name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or plan.study
             found = client.get_experiment_by_name(name)
             self._experiment = found.experiment_id if found else client.create_experiment(name)
@@ -73,8 +83,9 @@ class MLflow:
         if not self.where and (os.environ.get("MLFLOW_TRACKING_URI") or not plan.backbones):
             return None
         path = Path(self.where) if self.where else plan.folder / DATABASE
+        _refuse_damaged(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        return f"sqlite:///{path.absolute()}"
+        return f"{SQLITE}{path.absolute()}"
 
     def _run(self, backbone: str) -> str:
         """The identifier of a run, which is begun with the first score."""
@@ -111,6 +122,28 @@ class MLflow:
         self._ids[backbone] = run = plan.ids[backbone]
         client.update_run(run, status="RUNNING")
         self._begun.add(run)
+
+
+def _refuse_unreachable(address: str) -> None:
+    """Refuse a database or server that cannot be reached: MLflow itself would try for minutes, with many warnings."""
+    if address.startswith(SQLITE):
+        _refuse_damaged(Path(address.removeprefix(SQLITE)))
+    url = urlsplit(address)
+    if url.scheme not in PORTS or not url.hostname or (url.scheme in getproxies() and not proxy_bypass(url.hostname)):
+        return
+    try:
+        create_connection((url.hostname, url.port or PORTS[url.scheme]), PATIENCE).close()
+    except (OSError, ValueError):
+        raise UserError(f"MLflow: no server answers at {address}; start it, or give another address") from None
+
+
+def _refuse_damaged(path: Path) -> None:
+    """Refuse a file that cannot be written to, or that is no SQLite database."""
+    check_file_writable(path)
+    if path.exists() and path.stat().st_size:
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                raise UserError(f"{path}: no SQLite database; give another file for MLflow")
 
 
 LOGGER = Logger(

@@ -1,17 +1,22 @@
 """Figures in the sizes of papers: widths, sizes of type, fonts, separated error bars, and texts that do not touch."""
 
 import re
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.figure import Figure as Canvas
 from matplotlib.text import Text
 
 from unseen.report.core.model import Figure, Series
 from unseen.report.core.static import PAPER_WIDTHS, PaperFigure, drawn, static_bytes
 from unseen.report.core.static.dodging import dodged
+from unseen.report.core.static.fonts import FAMILY, boxes, families
 
 LEVELS = tuple((float(place), f"L{place + 1}") for place in range(5))
 
@@ -94,15 +99,37 @@ def test_error_bars_do_not_lie_on_each_other(width: Any) -> None:
     assert np.diff(at).min() > 3.3  # caps are 3.2 points wide
 
 
-@pytest.mark.parametrize("log", [False, True])
-def test_series_move_together_and_keep_their_middle(log: bool) -> None:
-    three = [Series(name, [1, 10, 100], [1, 2, 3], low=[0, 1, 2], high=[2, 3, 4], strong=True) for name in "abc"]
-    moved = dodged(Figure("", "x", "y", three, log_x=log), 3.25)
-    scale = np.log10 if log else np.asarray
-    by = np.array([scale(moved[number]) - scale([1, 10, 100]) for number in range(3)])
+def test_series_move_together_and_keep_their_middle() -> None:
+    moved = dodged(Figure("", "x", "y", [bars(name) for name in "abc"], LEVELS), 3.25)
+    by = np.array([np.array(moved[number]) - range(5) for number in range(3)])
     assert np.ptp(by, axis=1) == pytest.approx(0, abs=1e-9)
     assert by.sum(axis=0) == pytest.approx(0, abs=1e-9)
     assert by[0, 0] < 0 == pytest.approx(by[1, 0], abs=1e-12)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_points_stay_at_their_numbers(log: bool) -> None:
+    same = [Series("", [0.5], [y], low=[y - 1], high=[y + 1], strong=True, mode="markers") for y in (93.0, 88.0)]
+    (axes,) = drawn(Figure("", "Cost", "y", same, log_x=log), "page").axes
+    assert [line.get_xdata().tolist() for line in axes.lines if line.get_marker() == "o"] == [[0.5]] * 2  # type: ignore[union-attr]
+
+
+def test_points_at_the_only_category_stay_near_each_other() -> None:
+    two = [Series(name, [0.0], [1.0], low=[0.5], high=[1.5], strong=True, mode="markers") for name in "ab"]
+    (axes,) = drawn(Figure("", "", "y", two, LEVELS[:1])).axes
+    low, high = axes.get_xlim()
+    left, right = (float(each.get_segments()[0][0][0]) for each in axes.collections)  # type: ignore[attr-defined]
+    assert 0 < (right - left) / (high - low) < 0.05
+
+
+@pytest.mark.parametrize("costs", [(1.0, 1.0), (0.03, 0.03), (0.6, 0.9), (1e-7, 3e-7), (0.123, 0.125), (0.001, 1000.0)])
+def test_every_logarithmic_axis_has_two_numbers(costs: tuple[float, float]) -> None:
+    (axes,) = drawn(Figure("", "Cost", "y", [Series("a", costs, [1, 2], mode="markers")], log_x=True)).axes
+    low, high = axes.get_xlim()
+    shown = {at: label.get_text() for at, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)}
+    read = [at for at, text in shown.items() if low <= at <= high and float(text.replace(",", "")) == pytest.approx(at)]
+    assert len(read) >= 2
+    assert low < min(costs) <= max(costs) < high
 
 
 def test_only_error_bars_at_one_place_are_moved() -> None:
@@ -163,3 +190,16 @@ def test_a_legend_is_below_the_axes_and_fits() -> None:
     assert box.y1 <= axes.get_window_extent().y0
     assert box.width <= canvas.bbox.width
     assert isinstance(canvas, PaperFigure)
+
+
+def test_characters_that_the_font_lacks_are_drawn_with_another_or_named() -> None:
+    """U+1D81 is in a font that comes with Matplotlib; U+10FFFD is a private character without a glyph anywhere."""
+    figure = Figure("A", "ᶁ", "y", [Series("b \U0010fffd", [0, 1], [1, 2], strong=True)])
+    assert families(EVERY["Bars"]) == [FAMILY]
+    assert len(families(figure)) == 2
+    assert boxes([figure]) == "\U0010fffd"
+    assert "ᶁ".encode() in static_bytes(figure, "svg")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        Canvas.savefig(drawn(replace(figure, series=[])), BytesIO(), format="png")
+    assert found == []

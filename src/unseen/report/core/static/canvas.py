@@ -1,6 +1,8 @@
 """A figure on paper: as wide as a column or a page, and as high as its contents need."""
 
 import warnings
+from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 from textwrap import wrap
 from typing import Any
@@ -14,9 +16,11 @@ from unseen.report.core.looks import GREY
 from unseen.report.core.model import Figure
 from unseen.report.core.plain_texts import with_plain_texts
 from unseen.report.core.static.dodging import dodged
+from unseen.report.core.static.fonts import families
 from unseen.report.core.static.series import draw_cells, draw_series, told_apart
 from unseen.report.core.static.style import LABEL, PAPER_WIDTHS, POINTS, SMALL, STYLE, TITLE, PaperWidth, letters
 from unseen.report.core.static.words import NAMES, is_number, place_labels, set_legend, set_ticks
+from unseen.report.core.ticks import log_ticks
 
 DATES: dict[str, dict[str, None]] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 DPI = 220
@@ -45,15 +49,44 @@ class PaperFigure(Canvas):
         return written(self, "png")
 
 
+def static_files(figure: Figure) -> Iterator[tuple[str, bytes]]:
+    """The endings and contents of the files of a figure in an export.
+
+    It is drawn once for each width: the caption is taken out of the figure of a page before it is written as PDF, which
+    has it in its document, as in papers.
+    """
+    yield "-column.pdf", written(drawn(figure, "column"), "pdf", laid_out=True)
+    canvas = drawn(figure, "page", caption=True)
+    for kind in ("svg", "png"):
+        yield f".{kind}", written(canvas, kind, laid_out=True)
+    if figure.caption:
+        with mpl.rc_context(STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+            axes, layout = canvas.axes[0], canvas.get_layout_engine()
+            height = canvas.get_size_inches()[1] * axes.get_position().height
+            axes.set_title("", loc="left")
+            assert layout is not None
+            layout.execute(canvas)
+            _fit_height(canvas, axes, height)
+    yield ".pdf", written(canvas, "pdf", laid_out=True)
+
+
 def static_bytes(figure: Figure, kind: str, width: PaperWidth = "page") -> bytes:
     """A figure with its caption as `png`, `svg` or `pdf`; the same figure gives the same bytes."""
-    return written(drawn(figure, width, caption=True), kind)
+    return written(drawn(figure, width, caption=True), kind, laid_out=True)
 
 
-def written(canvas: PaperFigure, kind: str) -> bytes:
-    """A figure of `drawn` as a file, without a date."""
-    content = BytesIO()
+def written(canvas: PaperFigure, kind: str, *, laid_out: bool = False) -> bytes:
+    """A figure of `drawn` as a file, without a date.
+
+    Args:
+        laid_out: nothing was changed since; otherwise Matplotlib draws everything once more to find its place.
+    """
+    content, layout = BytesIO(), canvas.get_layout_engine()
+    if laid_out:
+        canvas.set_layout_engine("none")
     canvas.savefig(content, format=kind, metadata=DATES[kind])
+    canvas.set_layout_engine(layout)
     return content.getvalue()
 
 
@@ -63,8 +96,8 @@ def drawn(figure: Figure, width: PaperWidth = "column", *, caption: bool = False
     Args:
         caption: write the caption under the title, for readers who do not see it elsewhere.
     """
-    inches, figure = PAPER_WIDTHS[width], told_apart(with_plain_texts(figure))
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
+    inches, figure = PAPER_WIDTHS[width], _with_numbers(told_apart(with_plain_texts(figure)))
+    with mpl.rc_context(STYLE | {"font.family": families(figure)}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         canvas = PaperFigure(figsize=(inches, inches), dpi=DPI, layout="constrained")
         deep = any(series.z for series in figure.series)
@@ -89,6 +122,15 @@ def drawn(figure: Figure, width: PaperWidth = "column", *, caption: bool = False
     return canvas
 
 
+def _with_numbers(figure: Figure) -> Figure:
+    """The figure with ticks on a logarithmic axis that has none: within one decade, Matplotlib would label none."""
+    values = [float(x) for series in figure.series for x in series.x]
+    if not figure.log_x or figure.x_ticks or not values:
+        return figure
+    alone = 1.25 if min(values) == max(values) else 1.0  # of a single place, ticks are on both sides
+    return replace(figure, x_ticks=log_ticks([min(values) / alone, max(values) * alone]))
+
+
 def _names(figure: Figure, inches: float) -> float:
     """Share of the width that names on the y-axis take, about."""
     longest = max((len(text) for _, text in figure.y_ticks), default=0)
@@ -99,8 +141,9 @@ def _shape(axes: Any, figure: Figure, inches: float, deep: bool) -> None:
     """Scales, ticks, ranges and labels of the axes."""
     if figure.log_x:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")  # powers are set as formulas, which names in data must not be
-        axes.xaxis.set_minor_formatter("")
+        axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
+    elif len({x for series in figure.series for x in series.x}) == 1:
+        axes.set_xlim(figure.series[0].x[0] - 0.5, figure.series[0].x[0] + 0.5)  # points beside each other stay so
     set_ticks(axes, figure, inches)
     if figure.polar:
         axes.set_ylim(0, 1.02)
@@ -164,6 +207,12 @@ def _fit(canvas: PaperFigure, axes: Any, figure: Figure, width: PaperWidth, capt
         height = max(0.5, LINE * (0.4 + 0.6 * lines) * len(figure.y_ticks))
     elif figure.polar or any(series.z for series in figure.series):
         height = min(HEIGHTS["page"], inches - 1)
-    around = canvas.get_size_inches()[1] * (1 - axes.get_position().height)
-    canvas.set_size_inches(inches, min(MOST, height + around))
+    _fit_height(canvas, axes, height)
+
+
+def _fit_height(canvas: PaperFigure, axes: Any, height: float) -> None:
+    """Make the figure as high as its axes of this many inches and the texts around them, as they are laid out, need."""
+    layout, (inches, before) = canvas.get_layout_engine(), canvas.get_size_inches()
+    assert layout is not None
+    canvas.set_size_inches(inches, min(MOST, height + before * (1 - axes.get_position().height)))
     layout.execute(canvas)

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from unseen.report.core.looks import COLOURS, GREY
 from unseen.report.core.model import Series
+from unseen.report.core.static.fonts import FAMILY
 
 PaperWidth = Literal["column", "page"]
 PAPER_WIDTHS: Mapping[PaperWidth, float] = {"column": 3.25, "page": 6.75}
@@ -17,8 +18,7 @@ LETTER = 0.6
 """Width of an average letter of the font, in its size."""
 INK = "#1f2430"
 STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # it comes with Matplotlib, so that a figure is the same on every machine
+    "font.family": FAMILY,
     "font.size": LABEL,
     "axes.labelsize": LABEL,
     "xtick.labelsize": SMALL,

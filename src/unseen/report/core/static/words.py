@@ -1,5 +1,6 @@
 """The texts of a static figure: ticks, labels beside points, and the legend, none of which lie on each other."""
 
+import re
 from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
@@ -29,6 +30,7 @@ AROUND = [
 """Where a label may be, in points from its point: the nearest places first."""
 
 
+NUMBER = re.compile(r"[−+-]*[\d.,]*\d[\d.,]*(e[+-]\d+)?[−+%-]*")
 FAR = 18
 """Points from which on a line leads from a label to its point."""
 
@@ -90,7 +92,7 @@ def _is_by_place(figure: Figure) -> bool:
 
 def is_number(text: str) -> bool:
     """Whether a tick is a number, maybe with a sign or in percent."""
-    return text.strip("−-+%").replace(".", "").replace(",", "").isdigit()
+    return NUMBER.fullmatch(text) is not None
 
 
 def _longest(text: str) -> int:
