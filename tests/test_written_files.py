@@ -25,7 +25,8 @@ from unseen.exchange.hub_results import write_hub_results
 from unseen.exchange.model_card import write_model_card
 from unseen.exchange.record import ResultsFile
 from unseen.files import read_table, write_table, write_text
-from unseen.monitoring.records import append_lines, lines_of
+from unseen.monitoring.records import lines_of
+from unseen.reading.json_lines import append_objects
 from unseen.monitoring.scores import Check, StepScore
 from unseen.reading.keys import toml_value
 from unseen.report.concepts.page import concept_page
@@ -51,8 +52,8 @@ NO_NAMES = {
     "report/leaderboard/site.py": "the schema", "runs/kept_fits.py": "arrays", "runs/ray_cluster.py": "our own nonce",
     "runs/results.py": "arrays", "runs/tables.py": "Parquet", "studies/kept_images.py": "arrays",
     "studies/shifts/predictions.py": "arrays", "studies/study_file.py": "copies of files, byte for byte",
-    "trackers/by_name/tensorboard.py": "protocol buffers", "trackers/by_name/json_lines.py": "JSON in ASCII",
-    "trackers/journal.py": "JSON in ASCII", "monitoring/records.py": "lines of `lines_of`",
+    "trackers/by_name/tensorboard.py": "protocol buffers", "reading/json_lines.py": "JSON in ASCII",
+    "runs/result_index.py": "an index, read by nothing else",
 }  # fmt: skip
 """Modules that write files other than by `write_text`, and what is in these files."""
 
@@ -106,7 +107,7 @@ def tracked(name: str, folder: Path) -> None:
 
 def monitored(name: str, folder: Path) -> None:
     scores = [StepScore(1, name, name, name, 0.5)]
-    append_lines(folder / "monitor.jsonl", [*lines_of(Check(1, scores, [], 1.0, 1.0))])
+    append_objects(folder / "monitor.jsonl", [*lines_of(Check(1, scores, [], 1.0, 1.0))])
 
 
 WAYS: dict[str, Callable[[str, Path], object]] = {

@@ -260,6 +260,7 @@ def test_a_lost_node_loses_no_job_and_changes_no_score(cluster: Any, tmp_path: P
     assert len(values(tmp_path / "ray", jobs)) == 18 >= done
 
 
+@pytest.mark.long_suite
 def test_the_documented_command_gives_the_scores_of_one_process(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unseen: Callable[..., Any]
 ) -> None:

@@ -55,7 +55,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
 }
 """Settings with which each probe takes little time."""
 HEADS = {"detector-frozen", "detector-finetuned", "psp", "upernet"}
-SLOW = {"detector-finetuned", "detector-frozen", "upernet"}
+SLOW = {"attentive", "detector-finetuned", "detector-frozen", "upernet"}
 """The twins of other probes, which train the whole network too."""
 FEATURES = {"class": ("pets", "eurosat"), "classes": ("voc2007",), "ranking": ("roxford5k",)}
 """Data sets of features by target: with the author's splits, and without splits; with several classes; with queries."""
@@ -168,8 +168,9 @@ def values(data: RunData) -> dict[tuple[object, ...], float]:
 
 
 def times(folder: Path) -> dict[Path, int]:
-    """When the files of a run were written."""
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file() and path.name != "run.json"}
+    """When the files of a run were written, but for its record and for who held its lock."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name not in {"run.json", ".lock"})
+    return {path: path.stat().st_mtime_ns for path in files}
 
 
 def kept_scores(folder: Path, name: str) -> dict[tuple[object, ...], float]:

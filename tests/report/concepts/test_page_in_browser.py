@@ -323,6 +323,7 @@ def test_forty_backbones_on_ten_domains(show: Show) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+@pytest.mark.long_suite
 def test_tables_and_figures_are_saved_by_the_page_itself(page: Any) -> None:
     with page.expect_download() as saved:
         page.locator("[data-csv=scores]").click()
