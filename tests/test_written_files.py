@@ -26,8 +26,8 @@ from unseen.exchange.model_card import write_model_card
 from unseen.exchange.record import ResultsFile
 from unseen.files import read_table, write_table, write_text
 from unseen.monitoring.records import lines_of
-from unseen.reading.json_lines import append_objects
 from unseen.monitoring.scores import Check, StepScore
+from unseen.reading.json_lines import append_objects
 from unseen.reading.keys import toml_value
 from unseen.report.concepts.page import concept_page
 from unseen.report.core.export import export_page, save_figure
