@@ -76,6 +76,13 @@ def test_one_figure_for_each_cost_that_is_known(tmp_path: Path) -> None:
     assert [value for value, _ in choice.options] == ["parameters"]
 
 
+def test_equal_costs_are_drawn_too(tmp_path: Path) -> None:
+    alike = {name: cost(20_000_000, 4_600_000_000, 1.0 + place) for place, name in enumerate(ACCURACY)}
+    page = page_of(tmp_path, costs=alike)
+    assert len(section_of(page).figures) == 3
+    assert "choice-values" not in page_html(page)  # the name of a table in the place of a figure
+
+
 def test_a_run_without_costs_is_as_it_was(tmp_path: Path) -> None:
     page = page_of(tmp_path, costs={})
     assert not any(section.name == "choice" for section in page.sections)

@@ -104,10 +104,10 @@ class Figure:
 
     @property
     def is_single_points(self) -> bool:
-        """Whether all values are at a single x, which a table shows better."""
+        """Whether all values are at a single x, which a table shows better, unless it is one of several choices."""
         places = {x for series in self.series for x, y in zip(series.x, series.y, strict=True) if y is not None}
         boxes = any(series.mode == "box" for series in self.series)
-        return bool(self.x_ticks) and not self.polar and not boxes and len(places) == 1
+        return bool(self.x_ticks) and not self.polar and not boxes and not self.choice and len(places) == 1
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the figure in the format of the file name: .png, .svg, .pdf or .html."""
